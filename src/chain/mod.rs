@@ -1,0 +1,1 @@
+//! How records hang together: the graph, its heads and breaks, and each agent's own loader rule.

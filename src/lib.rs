@@ -1,0 +1,35 @@
+//! `sid-audit`: the session stores of coding agents, read as evidence.
+//!
+//! It never trusts them, never changes them by reading, and says for each session what a resume would bring back,
+//! what the model's API would refuse, and which bytes are the cause. One command, `repair`, may write, and it does so
+//! through one door.
+//!
+//! The rooms, in the order in which data walks through them (a room may use those before it, never those after it):
+//!
+//! | room | what it answers |
+//! | --- | --- |
+//! | [`text`], [`dialect`], [`finding`] | the words that every room uses |
+//! | [`store`] | where records lie: homes and layouts of each agent, files, physical lines, liveness |
+//! | [`record`] | what a line means: JSON as JavaScript reads it, and the facts of one record |
+//! | [`chain`] | how records hang together: each agent's own loader rule |
+//! | [`checkpoint`] | the file layer: what can be brought back, and what the agent's own undo would do |
+//! | [`metrics`] | stock and flow, usage, distributions, the field census |
+//! | [`rules`] | the registry of findings, one file per family |
+//! | [`repair`] | findings in, plan out; pure |
+//! | [`commit`] | the one door: durable replace, journal, output files |
+//! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
+//! | [`cli`] | one file per subcommand |
+
+pub mod checkpoint;
+pub mod chain;
+pub mod cli;
+pub mod commit;
+pub mod dialect;
+pub mod finding;
+pub mod metrics;
+pub mod record;
+pub mod repair;
+pub mod report;
+pub mod rules;
+pub mod store;
+pub mod text;

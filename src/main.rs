@@ -1,0 +1,5 @@
+//! The program: parse, dispatch, exit status.
+
+fn main() -> std::process::ExitCode {
+    std::process::ExitCode::SUCCESS
+}

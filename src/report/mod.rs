@@ -1,0 +1,1 @@
+//! What a person or a tool reads; the only room that prints.
