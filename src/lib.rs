@@ -20,8 +20,8 @@
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
 
-pub mod checkpoint;
 pub mod chain;
+pub mod checkpoint;
 pub mod cli;
 pub mod commit;
 pub mod dialect;
