@@ -31,5 +31,6 @@ pub mod record;
 pub mod repair;
 pub mod report;
 pub mod rules;
+pub mod session;
 pub mod store;
 pub mod text;

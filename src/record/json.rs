@@ -93,6 +93,8 @@ pub struct Notes {
     pub depth: u32,
     /// Whether `NaN` or an infinity was read (Python grammar only).
     pub not_a_number: bool,
+    /// Whether a carriage return stood between two tokens.
+    pub carriage_return: bool,
 }
 
 /// How many lone surrogates of one line are kept with their place.
@@ -174,6 +176,11 @@ impl<'a, 's> Reader<'a, 's> {
         &self.bytes[s.start..s.end]
     }
 
+    /// A stretch of the text.
+    pub fn slice(&self, start: usize, end: usize) -> &'a [u8] {
+        &self.bytes[start..end]
+    }
+
     #[inline]
     fn bad<T>(&self, why: Why) -> Read<T> {
         let why = if self.at >= self.bytes.len() { Why::Ended } else { why };
@@ -182,7 +189,8 @@ impl<'a, 's> Reader<'a, 's> {
 
     #[inline]
     fn white(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
+        while let Some(&(b' ' | b'\n' | b'\r' | b'\t')) = self.bytes.get(self.at) {
+            self.scratch.notes.carriage_return |= self.bytes[self.at] == b'\r';
             self.at += 1;
         }
     }

@@ -2,3 +2,12 @@
 
 pub mod json;
 pub mod value;
+pub mod again;
+pub mod damage;
+pub mod document;
+pub mod facts;
+mod kind;
+pub mod media;
+pub mod pass;
+pub mod read;
+pub mod time;

@@ -1,0 +1,322 @@
+//! Claude Code's chain as the open SDK loads it: `claude-agent-sdk 0.2.189`, notes section 3, rules 2 to 7.
+
+use std::collections::{HashMap, HashSet};
+
+use super::graph::{Graph, MISSING, NO_PARENT, numbered};
+use super::{Chain, Mode, Refusal, Stop};
+use crate::dialect::Dialect;
+use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
+
+/// Hidden from the messages, and only the second choice as a leaf.
+const ASIDE: u64 = flag::META | flag::SIDECHAIN | flag::TEAM;
+
+/// Follows the loader: leaf, walk, parallel repair, visibility.
+pub fn load(facts: &Facts, graph: &Graph) -> Chain {
+    if let Some((line, why)) = facts.raises {
+        return Chain::none(Some(Refusal::Raises(line, why)));
+    }
+    if let Some(record) = facts.records.iter().find(|r| raises(r)) {
+        return Chain::none(Some(Refusal::Raises(record.line, "TypeError")));
+    }
+    let Some(leaf) = leaf(facts, graph) else {
+        return Chain { mode: Mode::Tree, ..Chain::none(None) };
+    };
+    let (walked, stop) = walk(facts, graph, leaf);
+    let adopted = Repair::new(facts, graph, &walked).whole();
+    let messages = adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])).collect();
+    Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
+}
+
+/// Whether a record is shown (rule 7).
+pub fn is_visible(record: &Record) -> bool {
+    is_spoken(record) && !record.any(ASIDE)
+}
+
+fn is_spoken(record: &Record) -> bool {
+    matches!(record.kind, Kind::User | Kind::Assistant)
+}
+
+/// A type that cannot be hashed, or a chain record whose parent cannot (rule 13).
+fn raises(record: &Record) -> bool {
+    record.has(flag::TYPE_CONTAINER) || (record.has(flag::PARENT_CONTAINER) && super::graph::is_node(Dialect::Claude, record))
+}
+
+/// Rule 4. Of all records that nobody names as parent, the nearest user or assistant record above each is a candidate;
+/// the one that stands last in the file wins, times are never looked at.
+pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
+    let records = &facts.records;
+    let nearest = nearest_spoken(facts, graph);
+    let (mut best, mut best_aside): (Option<(u32, u32)>, Option<(u32, u32)>) = (None, None);
+    for (n, record) in numbered(records) {
+        if !graph.has(n, facts) || !graph.children(graph.canonical(n, facts)).is_empty() {
+            continue;
+        }
+        let candidate = if is_spoken(record) {
+            n
+        } else {
+            match graph.parent[n as usize] {
+                NO_PARENT | MISSING => continue,
+                p => match nearest[p as usize] {
+                    NO_PARENT => continue,
+                    found => found,
+                },
+            }
+        };
+        // Two copies of one terminal tie in position; the first is the leaf.
+        let position = graph.canonical(candidate, facts);
+        let slot = if records[candidate as usize].any(ASIDE) { &mut best_aside } else { &mut best };
+        if slot.is_none_or(|(at, _)| position > at) {
+            *slot = Some((position, candidate));
+        }
+    }
+    best.or(best_aside).map(|(_, n)| n)
+}
+
+/// Of each record the nearest user or assistant record at or above it; [`NO_PARENT`] where a root, a gap or a loop comes first.
+fn nearest_spoken(facts: &Facts, graph: &Graph) -> Vec<u32> {
+    const UNKNOWN: u32 = MISSING;
+    let mut nearest: Vec<u32> =
+        numbered(&facts.records).map(|(n, r)| if graph.has(n, facts) && is_spoken(r) { n } else { UNKNOWN }).collect();
+    let mut path = Vec::new();
+    for start in 0..nearest.len() as u32 {
+        let mut at = start;
+        let found = loop {
+            if nearest[at as usize] != UNKNOWN {
+                break nearest[at as usize];
+            }
+            // A loop of unspoken records comes back here and finds nothing.
+            nearest[at as usize] = NO_PARENT;
+            path.push(at);
+            match graph.parent[at as usize] {
+                NO_PARENT | MISSING => break NO_PARENT,
+                p => at = p,
+            }
+        };
+        for n in path.drain(..) {
+            nearest[n as usize] = found;
+        }
+    }
+    nearest
+}
+
+/// Rule 5. From a record to the root; the result is root first.
+pub fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
+    let mut seen = vec![false; facts.records.len()];
+    let mut path = Vec::new();
+    let mut at = leaf;
+    let stop = loop {
+        seen[graph.canonical(at, facts) as usize] = true;
+        path.push(at);
+        match graph.parent[at as usize] {
+            NO_PARENT => break Stop::Root,
+            MISSING => break Stop::MissingParent(at),
+            next if seen[next as usize] => break Stop::Repeat(at),
+            next => at = next,
+        }
+    };
+    path.reverse();
+    (path, stop)
+}
+
+/// Rule 6: rows of a response that the walk did not meet, put back behind its last row that it did.
+///
+/// Only what is off the chain can be put back, so every table here holds that alone: on a plain chain there is none.
+struct Repair<'a> {
+    facts: &'a Facts,
+    graph: &'a Graph,
+    chain: &'a [u32],
+    /// Records shown so far, by the record that stands for their id.
+    shown: Vec<bool>,
+    /// Rows of the responses on the chain: response, order of first appearance, row. Sorted.
+    members: Vec<(u64, u32, u32)>,
+    /// The row that owns a call; none when two responses claim it. Only calls that rows off the chain answer.
+    owner: HashMap<u64, Option<u32>>,
+    /// Results off the chain by a row that they may belong to: row, order, result. Sorted.
+    near: Vec<(u32, u32, u32)>,
+}
+
+impl<'a> Repair<'a> {
+    fn new(facts: &'a Facts, graph: &'a Graph, chain: &'a [u32]) -> Self {
+        let mut shown = vec![false; facts.records.len()];
+        for &n in chain {
+            shown[graph.canonical(n, facts) as usize] = true;
+        }
+        Repair { facts, graph, chain, shown, members: Vec::new(), owner: HashMap::new(), near: Vec::new() }
+    }
+
+    fn whole(mut self) -> Vec<u32> {
+        let order = self.in_order_of_appearance();
+        if order.iter().all(|&n| self.shown[n as usize]) {
+            return self.chain.to_vec();
+        }
+        // Behind which record of the chain a response's lost rows go, and in which order responses appear.
+        let (mut anchor, mut responses) = (HashMap::new(), Vec::new());
+        for &n in self.chain {
+            let response = self.response(n);
+            if response != 0 && anchor.insert(response, n).is_none() {
+                responses.push(response);
+            }
+        }
+        self.index(&order, &anchor);
+        let answered: HashSet<u64> = self.chain.iter().flat_map(|&n| self.answers(n)).collect();
+        let mut inserted: HashMap<u32, Vec<u32>> = HashMap::new();
+        for response in responses {
+            let rows = self.lost_rows(response, &answered);
+            for &n in &rows {
+                self.shown[n as usize] = true;
+            }
+            if !rows.is_empty() {
+                inserted.insert(anchor[&response], rows);
+            }
+        }
+        let mut whole = Vec::with_capacity(self.chain.len());
+        for &n in self.chain {
+            whole.push(n);
+            whole.extend(inserted.remove(&n).unwrap_or_default());
+        }
+        whole
+    }
+
+    /// Rule 3: the last copy of each id, in the order in which ids first appear.
+    fn in_order_of_appearance(&self) -> Vec<u32> {
+        let mut later = vec![false; self.facts.records.len()];
+        for &(_, n) in &self.graph.repeats {
+            later[n as usize] = true;
+        }
+        numbered(&self.facts.records)
+            .filter(|(n, _)| self.graph.has(*n, self.facts) && !later[*n as usize])
+            .map(|(n, _)| self.graph.canonical(n, self.facts))
+            .collect()
+    }
+
+    fn index(&mut self, order: &[u32], anchor: &HashMap<u64, u32>) {
+        let facts = self.facts;
+        let results: Vec<(u32, u32)> = (0..).zip(order.iter().copied()).filter(|&(_, n)| !self.shown[n as usize] && self.is_result(n)).collect();
+        let wanted: HashSet<u64> = results.iter().flat_map(|&(_, n)| self.answers(n)).collect();
+        let mut by_id: HashMap<u64, u32> = HashMap::new();
+        for (place, &n) in (0..).zip(order) {
+            let response = self.response(n);
+            if response == 0 {
+                continue;
+            }
+            by_id.insert(facts.records[n as usize].id.short(), n);
+            if anchor.contains_key(&response) {
+                self.members.push((response, place, n));
+            }
+            for call in self.ids(n, BlockKind::Call).filter(|c| wanted.contains(c)).collect::<Vec<_>>() {
+                let same = match self.owner.get(&call) {
+                    None => true,
+                    Some(None) => false,
+                    Some(Some(first)) => self.response(*first) == response,
+                };
+                self.owner.insert(call, same.then_some(n));
+            }
+        }
+        self.members.sort_unstable();
+        for (place, result) in results {
+            let parent = self.graph.parent[result as usize];
+            if parent < MISSING {
+                self.near.push((parent, place, result));
+            }
+            if let Some(&named) = by_id.get(&facts.records[result as usize].target) {
+                self.near.push((named, place, result));
+            }
+            for call in self.answers(result).collect::<Vec<_>>() {
+                if let Some(Some(owner)) = self.owner.get(&call) {
+                    self.near.push((*owner, place, result));
+                }
+            }
+        }
+        self.near.sort_unstable();
+        self.near.dedup();
+    }
+
+    /// The rows of a response that were not shown yet, and its results: in the order in which they are put back.
+    fn lost_rows(&self, response: u64, answered_on_chain: &HashSet<u64>) -> Vec<u32> {
+        let from = self.members.partition_point(|m| m.0 < response);
+        let members: Vec<u32> = self.members[from..].iter().take_while(|m| m.0 == response).map(|m| m.2).collect();
+        let inside: HashSet<u32> = members.iter().copied().collect();
+        let mut siblings: Vec<u32> = members.iter().copied().filter(|&n| !self.shown[n as usize]).collect();
+        let (mut own, mut strays, mut met) = (Vec::new(), Vec::new(), HashSet::new());
+        for &member in &members {
+            let from = self.near.partition_point(|n| n.0 < member);
+            for &(_, place, result) in self.near[from..].iter().take_while(|n| n.0 == member) {
+                if self.shown[result as usize] || met.contains(&result) || !self.belongs(result, member) {
+                    continue;
+                }
+                met.insert(result);
+                if inside.contains(&self.graph.parent[result as usize]) {
+                    own.push(result);
+                } else {
+                    strays.push((place, result));
+                }
+            }
+        }
+        let mut answered: HashSet<u64> = own.iter().flat_map(|&n| self.answers(n)).collect();
+        strays.sort_unstable();
+        for (_, result) in strays {
+            let opens = self.answers(result).any(|call| {
+                let owned_here = self.owner.get(&call).is_some_and(|o| o.is_some_and(|n| inside.contains(&n)));
+                owned_here && !answered.contains(&call) && !answered_on_chain.contains(&call)
+            });
+            if opens {
+                answered.extend(self.answers(result));
+                own.push(result);
+            }
+        }
+        let time = |n: &u32| self.facts.records[*n as usize].time;
+        siblings.sort_by_key(time);
+        own.sort_by_key(time);
+        siblings.extend(own);
+        siblings
+    }
+
+    /// Whether a result belongs to a row: it is its parent, or the row is named or owns an answered call, by the same writer.
+    fn belongs(&self, result: u32, member: u32) -> bool {
+        if self.graph.parent[result as usize] == member {
+            return true;
+        }
+        let (r, m) = (&self.facts.records[result as usize], &self.facts.records[member as usize]);
+        let named = r.target != 0 && r.target == m.id.short();
+        let owned = || self.answers(result).any(|call| self.owner.get(&call) == Some(&Some(member)));
+        (named || owned()) && r.has(flag::SIDECHAIN) == m.has(flag::SIDECHAIN) && r.agent == m.agent
+    }
+
+    fn ids(&self, n: u32, kind: BlockKind) -> impl Iterator<Item = u64> + use<'a> {
+        let blocks = self.facts.blocks_of(&self.facts.records[n as usize]);
+        blocks.iter().filter(move |b| b.kind == kind && b.flags & block::NO_ID == 0).map(|b| b.id)
+    }
+
+    fn answers(&self, n: u32) -> impl Iterator<Item = u64> + use<'a> {
+        self.ids(n, BlockKind::Result)
+    }
+
+    /// The response that an assistant record is a row of, 0 for none.
+    fn response(&self, n: u32) -> u64 {
+        let record = &self.facts.records[n as usize];
+        if record.kind == Kind::Assistant { record.group } else { 0 }
+    }
+
+    /// A user record with a parent and at least one result.
+    fn is_result(&self, n: u32) -> bool {
+        let record = &self.facts.records[n as usize];
+        record.kind == Kind::User
+            && record.has(flag::PARENT_STRING)
+            && !record.parent.is_none()
+            && self.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result)
+    }
+}
+
+/// Rule 8: a subagent's transcript. The leaf is its last user or assistant line, the walk is plain, meta records stay.
+pub fn load_subagent(facts: &Facts, graph: &Graph) -> Chain {
+    if let Some((line, why)) = facts.raises {
+        return Chain::none(Some(Refusal::Raises(line, why)));
+    }
+    let last = numbered(&facts.records).rev().find(|(n, r)| graph.has(*n, facts) && is_spoken(r));
+    let Some((leaf, _)) = last else {
+        return Chain { mode: Mode::Tree, ..Chain::none(None) };
+    };
+    let (adopted, stop) = walk(facts, graph, leaf);
+    let messages = adopted.iter().copied().filter(|&n| is_spoken(&facts.records[n as usize])).collect();
+    Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
+}

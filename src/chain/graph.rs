@@ -1,0 +1,128 @@
+//! The graph that records make: ids, parents, children. One for every agent; what differs is which records count.
+//!
+//! Linear in the number of records whatever the shape: a million children of one parent, a million records with one id.
+
+use crate::dialect::Dialect;
+use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};
+
+/// A parent that is null, absent or empty.
+pub const NO_PARENT: u32 = u32::MAX;
+/// A parent that no record of the file bears.
+pub const MISSING: u32 = u32::MAX - 1;
+
+/// Whether a record takes part in the chain for its agent's loader.
+///
+/// Claude: the five chain types with a string `uuid` (notes, section 3, rule 2). pi: every entry but headers. sid-code:
+/// every object (section 4).
+pub fn is_node(dialect: Dialect, record: &Record) -> bool {
+    match dialect {
+        Dialect::Claude => {
+            record.has(flag::ID_STRING)
+                && matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
+        }
+        Dialect::Sid => record.kind != Kind::NonObject && !record.id.is_none(),
+        Dialect::Pi | Dialect::Openclaw => {
+            !matches!(record.kind, Kind::NonObject | Kind::Start) && record.has(flag::ID_STRING)
+        }
+    }
+}
+
+/// Ids, parents and children of one file. Numbers are places in [`Facts::records`].
+#[derive(Debug)]
+pub struct Graph {
+    table: IdTable,
+    /// Of each record its parent's number, [`NO_PARENT`] or [`MISSING`]. Of several records with one id the last is meant.
+    pub parent: Vec<u32>,
+    /// Records whose id stood before: the earlier one and this one, in file order.
+    pub repeats: Vec<(u32, u32)>,
+    starts: Vec<u32>,
+    children: Vec<u32>,
+    dialect: Dialect,
+}
+
+impl Graph {
+    /// Links the records of a file.
+    pub fn new(dialect: Dialect, facts: &Facts) -> Self {
+        let records = &facts.records;
+        let of = |n: u32| records[n as usize].id;
+        let mut table = IdTable::with_capacity(records.len());
+        let mut repeats = Vec::new();
+        for (n, record) in numbered(records) {
+            if is_node(dialect, record)
+                && let Some(earlier) = table.put(record.id, n, true, of)
+            {
+                repeats.push((earlier, n));
+            }
+        }
+        let mut parent = vec![NO_PARENT; records.len()];
+        let mut starts = vec![0_u32; records.len() + 1];
+        for (n, record) in numbered(records) {
+            if !is_node(dialect, record) || record.parent.is_none() || is_fork_start(dialect, record) {
+                continue;
+            }
+            let found = table.get(record.parent, of).unwrap_or(MISSING);
+            parent[n as usize] = found;
+            if found != MISSING {
+                starts[found as usize + 1] += 1;
+            }
+        }
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let mut children = vec![0_u32; *starts.last().unwrap_or(&0) as usize];
+        let mut next = starts.clone();
+        for (n, &p) in parent.iter().enumerate() {
+            if p < MISSING {
+                let slot = &mut next[p as usize];
+                children[*slot as usize] = n as u32;
+                *slot += 1;
+            }
+        }
+        Graph { table, parent, repeats, starts, children, dialect }
+    }
+
+    /// The last record that bears an id.
+    pub fn find(&self, id: Id, facts: &Facts) -> Option<u32> {
+        self.table.get(id, |n| facts.records[n as usize].id)
+    }
+
+    /// The record that stands for this one's id: the last with it.
+    pub fn canonical(&self, n: u32, facts: &Facts) -> u32 {
+        self.find(facts.records[n as usize].id, facts).unwrap_or(n)
+    }
+
+    /// The records that name this one as their parent, in file order (for an id that several bear: those of the last).
+    pub fn children(&self, n: u32) -> &[u32] {
+        let n = n as usize;
+        &self.children[self.starts[n] as usize..self.starts[n + 1] as usize]
+    }
+
+    /// Whether the record takes part in the chain.
+    pub fn has(&self, n: u32, facts: &Facts) -> bool {
+        is_node(self.dialect, &facts.records[n as usize])
+    }
+
+    /// Records without a parent, in file order.
+    pub fn heads(&self, facts: &Facts) -> Vec<u32> {
+        self.select(facts, |n| self.parent[n as usize] == NO_PARENT)
+    }
+
+    /// Records that nobody names as parent, in file order.
+    pub fn leaves(&self, facts: &Facts) -> Vec<u32> {
+        self.select(facts, |n| self.children(self.canonical(n, facts)).is_empty())
+    }
+
+    fn select(&self, facts: &Facts, keep: impl Fn(u32) -> bool) -> Vec<u32> {
+        (0..facts.records.len() as u32).filter(|&n| self.has(n, facts) && keep(n)).collect()
+    }
+}
+
+/// sid-code: the start record of a fork has its source's session id where others have a parent (section 2).
+pub fn is_fork_start(dialect: Dialect, record: &Record) -> bool {
+    dialect == Dialect::Sid && record.kind == Kind::Start
+}
+
+/// Records with their numbers.
+pub fn numbered(records: &[Record]) -> impl DoubleEndedIterator<Item = (u32, &Record)> + ExactSizeIterator {
+    records.iter().enumerate().map(|(n, r)| (n as u32, r))
+}

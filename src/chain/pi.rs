@@ -1,0 +1,178 @@
+//! pi's loader (`pi 1.6.0`, notes section 6) and OpenClaw's deviations (`openclaw 2026.7.35`, section 7).
+
+use super::graph::{Graph, MISSING, NO_PARENT, numbered};
+use super::{Chain, Mode, Refusal, Stop};
+use crate::record::facts::{Facts, Kind, Record, flag};
+
+/// Follows pi: leaf, path, compaction context.
+pub fn load(facts: &Facts, graph: &Graph) -> Chain {
+    let records = &facts.records;
+    // null lines are skipped; any other first value that is no header makes pi refuse the file.
+    let first = records.iter().find(|r| !r.has(flag::IS_NULL));
+    if !first.is_some_and(is_header) {
+        return Chain::none(Some(Refusal::NoHeader));
+    }
+    if old_version(facts) {
+        return linear(facts);
+    }
+    let Some((leaf, last)) = numbered(records).rev().find(|(_, r)| r.kind != Kind::Start && !r.has(flag::IS_NULL)) else {
+        return Chain { mode: Mode::Tree, ..Chain::none(None) };
+    };
+    if last.kind == Kind::NonObject {
+        // The leaf becomes undefined: no path, an empty context.
+        return Chain { mode: Mode::Tree, leaf: Some(leaf), ..Chain::none(None) };
+    }
+    let start = if last.has(flag::ID_STRING) { graph.canonical(leaf, facts) } else { leaf };
+    let (path, stop) = path(facts, start, |n| parent_of(facts, graph, n));
+    let refusal = match stop {
+        Stop::Repeat(n) => Some(Refusal::NeverReturns(n)),
+        _ => None,
+    };
+    let mut chain = context(facts, path);
+    (chain.leaf, chain.stop) = (Some(start), stop);
+    if refusal.is_some() {
+        chain.messages.clear();
+        chain.refusal = refusal;
+    }
+    chain
+}
+
+/// Follows OpenClaw: entries without an id are opaque, one without a parent key is attached to the leaf as it then is,
+/// leaf controls move the leaf, a repeat ends the walk.
+pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
+    let records = &facts.records;
+    if !records.iter().any(is_header) && records.is_empty() {
+        return Chain::none(Some(Refusal::NoHeader));
+    }
+    if old_version(facts) {
+        return linear(facts);
+    }
+    let mut attached = graph.parent.clone();
+    let mut leaf = None;
+    for (n, record) in numbered(records) {
+        if !graph.has(n, facts) {
+            continue;
+        }
+        if record.kind == Kind::Leaf {
+            // A control whose target is unknown is ignored.
+            if let Some(target) = target_of(facts, graph, record, n) {
+                leaf = Some(target);
+            }
+            continue;
+        }
+        if !record.has(flag::PARENT_KEY) {
+            attached[n as usize] = leaf.unwrap_or(NO_PARENT);
+        }
+        leaf = Some(n);
+    }
+    let Some(leaf) = leaf else {
+        return Chain { mode: Mode::Tree, ..Chain::none(None) };
+    };
+    let start = graph.canonical(leaf, facts);
+    let (path, stop) = path(facts, start, |n| attached[n as usize]);
+    let mut chain = context(facts, path);
+    (chain.leaf, chain.stop) = (Some(start), stop);
+    chain
+}
+
+/// Whether the record is a header that pi accepts.
+pub fn is_header(record: &Record) -> bool {
+    record.kind == Kind::Start && record.has(flag::ID_STRING)
+}
+
+/// v1 files have no ids: pi gives each entry a new one and chains them in file order.
+pub fn old_version(facts: &Facts) -> bool {
+    facts.version.as_deref().is_none_or(|v| v.parse::<f64>().is_ok_and(|v| v < 2.0))
+        && !facts.records.iter().any(|r| r.kind != Kind::Start && r.has(flag::ID_STRING))
+}
+
+fn target_of(facts: &Facts, graph: &Graph, control: &Record, n: u32) -> Option<u32> {
+    let (_, earlier) = (control.target != 0).then_some(())
+        .and_then(|()| numbered(&facts.records[..n as usize]).rev().find(|(_, r)| r.id.short() == control.target))
+        .map(|(m, r)| (m, r.id))?;
+    graph.find(earlier, facts)
+}
+
+fn parent_of(facts: &Facts, graph: &Graph, n: u32) -> u32 {
+    let record = &facts.records[n as usize];
+    if record.has(flag::ID_STRING) {
+        return graph.parent[n as usize];
+    }
+    // An entry without an id is in no index, but the walk begins at it.
+    if record.parent.is_none() { NO_PARENT } else { graph.find(record.parent, facts).unwrap_or(MISSING) }
+}
+
+fn path(facts: &Facts, start: u32, parent: impl Fn(u32) -> u32) -> (Vec<u32>, Stop) {
+    let mut seen = vec![false; facts.records.len()];
+    let mut path = Vec::new();
+    let mut at = start;
+    let stop = loop {
+        seen[at as usize] = true;
+        path.push(at);
+        match parent(at) {
+            NO_PARENT => break Stop::Root,
+            MISSING => break Stop::MissingParent(at),
+            next if seen[next as usize] => break Stop::Repeat(at),
+            next => at = next,
+        }
+    };
+    path.reverse();
+    (path, stop)
+}
+
+/// The context of a path: the last compaction's summary, the kept range before it, what follows (rule 5).
+fn context(facts: &Facts, path: Vec<u32>) -> Chain {
+    let record = |n: u32| &facts.records[n as usize];
+    let mut lost = None;
+    let mut selected: Vec<u32> = Vec::new();
+    match path.iter().rposition(|&n| record(n).kind == Kind::Compaction) {
+        None => selected.extend(&path),
+        Some(at) => {
+            let compaction = record(path[at]);
+            selected.push(path[at]);
+            if !compaction.has(flag::KEEPS_NOTHING) {
+                match path[..at].iter().position(|&n| record(n).id.short() == compaction.target && compaction.target != 0) {
+                    Some(first) => selected.extend(&path[first..at]),
+                    None => lost = Some(path[at]),
+                }
+            }
+            selected.extend(&path[at + 1..]);
+        }
+    }
+    let omitted: Vec<u64> = selected.iter().map(|&n| record(n)).filter(|r| r.kind == Kind::ContextEdit && r.has(flag::OMITS)).map(|r| r.target).collect();
+    let messages = selected
+        .iter()
+        .copied()
+        .filter(|&n| {
+            let r = record(n);
+            let speaks = r.is_message() || matches!(r.kind, Kind::Custom | Kind::Compaction | Kind::BranchSummary);
+            speaks && (omitted.is_empty() || !omitted.contains(&r.id.short()))
+        })
+        .collect();
+    Chain {
+        mode: Mode::Tree,
+        leaf: path.last().copied(),
+        adopted: path,
+        messages,
+        stop: Stop::Root,
+        refusal: None,
+        kept_range_lost: lost,
+    }
+}
+
+/// v1: every entry in file order; the compaction keeps a range by index, which `rules` does not judge.
+fn linear(facts: &Facts) -> Chain {
+    let adopted: Vec<u32> = numbered(&facts.records)
+        .filter(|(_, r)| !matches!(r.kind, Kind::Start | Kind::NonObject))
+        .map(|(n, _)| n)
+        .collect();
+    let messages = adopted
+        .iter()
+        .copied()
+        .filter(|&n| {
+            let r = &facts.records[n as usize];
+            r.is_message() || matches!(r.kind, Kind::Custom | Kind::Compaction | Kind::BranchSummary)
+        })
+        .collect();
+    Chain { mode: Mode::Linear, leaf: adopted.last().copied(), adopted, messages, ..Chain::none(None) }
+}

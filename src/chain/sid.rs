@@ -1,0 +1,92 @@
+//! sid-code's loader: `sid-code 3f3215144f68`, notes section 4.
+
+use super::{Chain, Mode, Refusal, Stop};
+use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};
+
+/// Follows the loader: order, fold, and the reasons for which it returns null.
+pub fn load(facts: &Facts) -> Chain {
+    let records = &facts.records;
+    let Some((tail, last)) = records.iter().enumerate().next_back() else {
+        return Chain::none(Some(Refusal::NothingParses));
+    };
+    let tail = tail as u32;
+    let chained = last.kind != Kind::NonObject && last.has(flag::ID_STRING);
+    let (mode, adopted, stop) = if chained {
+        let (adopted, stop) = walk_up(records, tail);
+        (Mode::Chain, adopted, stop)
+    } else {
+        (Mode::Linear, (0..=tail).collect(), Stop::Root)
+    };
+    let (messages, refusal) = fold(records, &adopted);
+    Chain { mode, leaf: Some(tail), adopted, messages, stop, refusal, kept_range_lost: None }
+}
+
+/// Walks physically upwards once: a record is taken when its id is the parent that is due. A parent that stands below
+/// its child is never found; of several records with one id the nearest above the child is.
+pub fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
+    let mut adopted = vec![tail];
+    let mut seen = IdTable::with_capacity(tail as usize + 1);
+    let of = |n: u32| records[n as usize].id;
+    seen.put(of(tail), tail, false, of);
+    let mut lowest = tail;
+    let mut due = parent_due(&records[tail as usize]);
+    let mut stop = Stop::Root;
+    for n in (0..tail).rev() {
+        let Some(parent) = due else { break };
+        let record = &records[n as usize];
+        if record.kind == Kind::NonObject || record.id != parent {
+            continue;
+        }
+        if seen.put(record.id, n, false, of).is_some() {
+            stop = Stop::Repeat(lowest);
+            due = None;
+            break;
+        }
+        adopted.push(n);
+        lowest = n;
+        due = parent_due(record);
+    }
+    if let Some(parent) = due.filter(|_| !super::graph::is_fork_start(crate::dialect::Dialect::Sid, &records[lowest as usize])) {
+        let below = records[lowest as usize..].iter().any(|r| r.kind != Kind::NonObject && r.id == parent);
+        stop = match (parent == records[lowest as usize].id, below) {
+            (true, _) => Stop::Repeat(lowest),
+            (false, true) => Stop::ParentBelow(lowest),
+            (false, false) => Stop::MissingParent(lowest),
+        };
+    }
+    adopted.reverse();
+    (adopted, stop)
+}
+
+fn parent_due(record: &Record) -> Option<Id> {
+    (!record.parent.is_none()).then_some(record.parent)
+}
+
+/// The loader's fold over the adopted records: messages in order, and whether it returns null.
+fn fold(records: &[Record], adopted: &[u32]) -> (Vec<u32>, Option<Refusal>) {
+    let mut messages = Vec::new();
+    // The last start record decides: without a session id the result is null.
+    let mut started = false;
+    for &n in adopted {
+        let record = &records[n as usize];
+        if record.has(flag::IS_NULL) {
+            return (Vec::new(), Some(Refusal::Throws(n, "reads the type of null")));
+        }
+        match record.kind {
+            Kind::Start => started = record.has(flag::SESSION_ID),
+            Kind::User | Kind::Assistant | Kind::ToolMessage => {
+                if record.has(flag::CONTEXT_FIELDS) && !record.has(flag::MESSAGE) && !is_array_message(record) {
+                    return (Vec::new(), Some(Refusal::Throws(n, "copies fields into a message that is not there")));
+                }
+                messages.push(n);
+            }
+            _ => {}
+        }
+    }
+    if started { (messages, None) } else { (Vec::new(), Some(Refusal::NoStart)) }
+}
+
+/// A message that is an array takes fields without a throw; it is not told apart from other values, and no agent writes it.
+fn is_array_message(_record: &Record) -> bool {
+    false
+}

@@ -1,0 +1,93 @@
+//! Whole-file sessions of sid-code before format 2 (v0, v1) and of its fallback: one JSON document with `messages`.
+//!
+//! Each message becomes a record, so that later rooms need not know that there were no lines.
+
+use std::io;
+
+use super::facts::{Facts, Kind, flag};
+use super::json::Kind as Json;
+use super::read::{At, RecordReader};
+use super::value::Value;
+use crate::dialect::Dialect;
+use crate::store::Source;
+
+/// What the loader makes of the document.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    /// Why it is no session: no JSON, or no messages.
+    pub refusal: Option<&'static str>,
+    /// `id`.
+    pub id: Option<String>,
+    /// `createdAt`, `updatedAt`.
+    pub times: (Option<String>, Option<String>),
+    /// `kind`.
+    pub kind: Option<String>,
+    /// The session's name as its list shows it: `summary`.
+    pub summary: Option<String>,
+    /// Whether `messages` is an array.
+    pub messages_array: bool,
+    /// `cwd`, or the first of `directories`.
+    pub cwd: Option<String>,
+}
+
+/// Reads a whole-file session. The loader reads it whole too: what it cannot hold nobody can.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
+    let bytes = source.read_range(0, crate::store::lines::LONGEST_LINE as u64)?;
+    let mut facts = Facts { size: source.size(), terminated: true, ..Facts::default() };
+    facts.lines.physical = memchr::memchr_iter(b'\n', &bytes).count() as u64 + u64::from(!bytes.ends_with(b"\n") && !bytes.is_empty());
+    facts.longest = (bytes.len() as u64, 1);
+    facts.bom = bytes.starts_with(super::damage::BOM);
+    let mut document = Document::default();
+    let text = bytes.strip_prefix(super::damage::BOM).unwrap_or(&bytes);
+    let shift = (bytes.len() - text.len()) as u64;
+    let lossy;
+    let exact = simdutf8::basic::from_utf8(text).is_ok();
+    let text = if exact {
+        text
+    } else {
+        lossy = String::from_utf8_lossy(text).into_owned().into_bytes();
+        &lossy
+    };
+    let Some(root) = Value::parse(text) else {
+        document.refusal = Some("is no JSON");
+        return Ok((facts, document));
+    };
+    let string = |key: &str| root.get(key).and_then(|v| v.string());
+    facts.version = Some(string("version").unwrap_or_else(|| "0.0".to_owned()));
+    facts.provider = string("provider");
+    document.id = string("id").filter(|s| !s.is_empty());
+    document.times = (string("createdAt"), string("updatedAt"));
+    document.kind = string("kind");
+    document.summary = string("summary");
+    document.cwd = string("cwd").or_else(|| root.get("directories").and_then(|d| d.items().first().and_then(Value::string)));
+    let messages = root.get("messages");
+    let Some(messages) = messages.filter(|m| m.kind() != Json::Null) else {
+        document.refusal = Some("holds no messages");
+        return Ok((facts, document));
+    };
+    document.messages_array = messages.kind() == Json::Array;
+    let mut reader = RecordReader::new(Dialect::Sid);
+    let (mut line, mut counted) = (1, 0);
+    for item in messages.items() {
+        line += memchr::memchr_iter(b'\n', &text[counted..item.start]).count();
+        counted = item.start;
+        let at = At { line: u32::try_from(line).unwrap_or(u32::MAX), offset: item.start as u64 + shift, exact };
+        if reader.read(item.raw(), at, false, &mut facts).is_err() {
+            continue;
+        }
+        if let Some(record) = facts.records.last_mut().filter(|r| r.kind != Kind::NonObject) {
+            record.kind = if record.has(flag::ROLE_ASSISTANT) { Kind::Assistant } else { Kind::User };
+            record.flags |= flag::MESSAGE;
+            if !record.any(flag::ROLE_ASSISTANT | flag::ROLE_USER) {
+                record.flags |= flag::ROLE_BAD;
+            }
+        }
+    }
+    facts.types.clear();
+    facts.types.insert("message".to_owned(), facts.records.len() as u64);
+    facts.lines.records = facts.records.len() as u64;
+    Ok((facts, document))
+}

@@ -1,0 +1,629 @@
+//! The facts of one file: what every later room knows of it without reading it again.
+//!
+//! A record is a few dozen bytes whatever its line holds; ids are keyed 128-bit hashes (their text is read again from
+//! the file when it is shown), texts and inputs are only judged. 160 bytes a record is the bound that the memory law
+//! gives; `Record` and `Block` are held to it by a test.
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::OnceLock;
+
+use super::damage::BadKind;
+
+/// A keyed 128-bit hash of an id: equal for equal ids within this process, and no session can be written so that two
+/// different ids collide. Ids are arbitrary strings; a number or another value as id hashes apart from the string.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Id(pub u64, pub u64);
+
+impl Id {
+    /// No id: absent or null.
+    pub const NONE: Id = Id(0, 0);
+
+    /// The hash of an id's text (WTF-8).
+    pub fn of(text: &[u8]) -> Id {
+        Id::tagged(text, 0)
+    }
+
+    /// The hash of a value that is no string, by its spelling.
+    pub fn of_other(raw: &[u8]) -> Id {
+        Id::tagged(raw, 1)
+    }
+
+    fn tagged(text: &[u8], tag: u8) -> Id {
+        static KEYS: OnceLock<(u64, u64)> = OnceLock::new();
+        let (k0, k1) = *KEYS.get_or_init(|| {
+            let state = std::collections::hash_map::RandomState::new();
+            (state.hash_one(1_u8), state.hash_one(2_u8))
+        });
+        let mut hasher = SipHasher13::new_with_keys(k0, k1 ^ u64::from(tag));
+        hasher.write(text);
+        let hash = hasher.finish128();
+        // Zero means none; no real id may be taken for it.
+        Id(hash.h1 | 1, hash.h2)
+    }
+
+    /// Whether there is none.
+    pub fn is_none(self) -> bool {
+        self == Id::NONE
+    }
+
+    /// 64 bits of it, for tables where a false match only costs a second look.
+    pub fn short(self) -> u64 {
+        self.0
+    }
+}
+
+/// What a record is, for every agent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// An object of a type that this build does not know, or without one.
+    #[default]
+    Other,
+    /// JSON that is no object.
+    NonObject,
+    /// sid-code `session_start`, pi's header.
+    Start,
+    /// A user's message, tool results in it included where the agent stores them so.
+    User,
+    /// A model's message.
+    Assistant,
+    /// pi's `toolResult` message, sid-code's `tool_result` record.
+    ToolMessage,
+    /// Claude's `system`, pi's system message.
+    System,
+    /// Claude's `attachment`.
+    Attachment,
+    /// Claude's `progress`.
+    Progress,
+    /// sid-code `context_compact`, pi `compaction`.
+    Compaction,
+    /// pi `branch_summary`.
+    BranchSummary,
+    /// pi `custom_message` and messages of the roles custom and bashExecution: part of the context.
+    Custom,
+    /// Records beside the conversation: metadata, titles, modes, labels.
+    Metadata,
+    /// sid-code `session_end`.
+    End,
+    /// sid-code `sidechain_start`.
+    SideStart,
+    /// sid-code sidechain `message`.
+    SideMessage,
+    /// sid-code `sidechain_end`.
+    SideEnd,
+    /// Claude `summary`.
+    Summary,
+    /// Claude `file-history-snapshot`.
+    FileSnapshot,
+    /// Claude `file-history-delta`.
+    FileDelta,
+    /// Claude `queue-operation`.
+    Queue,
+    /// Claude `last-prompt`.
+    LastPrompt,
+    /// pi `context_edit`.
+    ContextEdit,
+    /// OpenClaw `leaf`.
+    Leaf,
+}
+
+/// Flags of a record. Truthiness is that of the loader's language.
+pub mod flag {
+    /// `isSidechain`
+    pub const SIDECHAIN: u64 = 1;
+    /// `isMeta`
+    pub const META: u64 = 1 << 1;
+    /// `teamName`
+    pub const TEAM: u64 = 1 << 2;
+    /// `isCompactSummary`
+    pub const COMPACT_SUMMARY: u64 = 1 << 3;
+    /// `isApiErrorMessage`, or `error`
+    pub const API_ERROR: u64 = 1 << 4;
+    /// `forkedFrom`, or a fork's other marks
+    pub const FORKED: u64 = 1 << 5;
+    /// a full compact boundary
+    pub const BOUNDARY: u64 = 1 << 6;
+    /// a micro compaction's boundary
+    pub const MICRO_BOUNDARY: u64 = 1 << 7;
+    /// the boundary keeps a stretch (`preservedSegment`, `preservedMessages`)
+    pub const PRESERVES: u64 = 1 << 8;
+    /// `logicalParentUuid` is a string
+    pub const LOGICAL_PARENT: u64 = 1 << 9;
+    /// the hook of a cleared context (`SessionStart:clear`)
+    pub const CLEARED: u64 = 1 << 10;
+    /// a subagent's progress row
+    pub const AGENT_PROGRESS: u64 = 1 << 11;
+    /// a copy made for the background (`sessionKind` "bg")
+    pub const BACKGROUND: u64 = 1 << 12;
+    /// `session_id` is there and differs from `sessionId`
+    pub const OTHER_SESSION_ID: u64 = 1 << 13;
+    /// the model is `<synthetic>`
+    pub const SYNTHETIC: u64 = 1 << 14;
+    /// an assistant turn that ended in an error or was aborted (pi: error, aborted)
+    pub const FAILED: u64 = 1 << 15;
+    /// stop reason max_tokens or length
+    pub const CUT_BY_LENGTH: u64 = 1 << 16;
+    /// sid-code: fields that its loader copies into the message (usage, model, stopReason, msgId, cwd, gitBranch, permissionMode)
+    pub const CONTEXT_FIELDS: u64 = 1 << 17;
+    /// `message` is an object
+    pub const MESSAGE: u64 = 1 << 18;
+    /// `message` is there and neither object nor null
+    pub const MESSAGE_OTHER: u64 = 1 << 19;
+    /// content is an array
+    pub const CONTENT_ARRAY: u64 = 1 << 20;
+    /// content is a string
+    pub const CONTENT_STRING: u64 = 1 << 21;
+    /// content is null
+    pub const CONTENT_NULL: u64 = 1 << 22;
+    /// content is there and of another type
+    pub const CONTENT_OTHER: u64 = 1 << 23;
+    /// the role is "user"
+    pub const ROLE_USER: u64 = 1 << 24;
+    /// the role is "assistant"
+    pub const ROLE_ASSISTANT: u64 = 1 << 25;
+    /// the role is null, absent or no known word
+    pub const ROLE_BAD: u64 = 1 << 26;
+    /// the id is a string that is not empty
+    pub const ID_STRING: u64 = 1 << 27;
+    /// the id is there and no string (or an empty one)
+    pub const ID_OTHER: u64 = 1 << 28;
+    /// the parent key is there
+    pub const PARENT_KEY: u64 = 1 << 29;
+    /// the parent is a string
+    pub const PARENT_STRING: u64 = 1 << 30;
+    /// the parent is neither string nor null
+    pub const PARENT_OTHER: u64 = 1 << 31;
+    /// the parent is an array or object
+    pub const PARENT_CONTAINER: u64 = 1 << 32;
+    /// `type` is an array or object
+    pub const TYPE_CONTAINER: u64 = 1 << 33;
+    /// the time is there and cannot be read
+    pub const TIME_BAD: u64 = 1 << 34;
+    /// text of a command that the client ran itself
+    pub const LOCAL_COMMAND: u64 = 1 << 35;
+    /// the marker of an interrupt
+    pub const INTERRUPT: u64 = 1 << 36;
+    /// the record stands inside a damaged line: no loader sees it
+    pub const HIDDEN: u64 = 1 << 37;
+    /// a JSON null
+    pub const IS_NULL: u64 = 1 << 38;
+    /// a value that JavaScript takes for false (null, false, 0, "")
+    pub const IS_FALSY: u64 = 1 << 39;
+    /// a queued prompt's attachment
+    pub const QUEUED_COMMAND: u64 = 1 << 40;
+    /// an earlier repair made or changed it
+    pub const REPAIRED: u64 = 1 << 41;
+    /// `stop_reason` is a word
+    pub const STOPPED: u64 = 1 << 42;
+    /// pi: the compaction keeps nothing (its own id as first kept entry)
+    pub const KEEPS_NOTHING: u64 = 1 << 43;
+    /// the session id field is a string that is not empty
+    pub const SESSION_ID: u64 = 1 << 44;
+    /// a stop hook's summary row
+    pub const STOP_HOOK: u64 = 1 << 45;
+    /// the row of a hook
+    pub const HOOK: u64 = 1 << 46;
+    /// OpenClaw `appendMode` "side"
+    pub const SIDE_APPEND: u64 = 1 << 47;
+    /// sid-code metadata `forked_from`
+    pub const FORKED_FROM: u64 = 1 << 48;
+    /// the type is missing or no string
+    pub const NO_TYPE: u64 = 1 << 49;
+    /// the message id is the word that a client makes up (no `msg_`)
+    pub const NO_GROUP: u64 = 1 << 50;
+    /// a row of the client's own command (`system` local_command)
+    pub const LOCAL_ROW: u64 = 1 << 51;
+    /// pi: a context edit that leaves its target out (`replacement` null)
+    pub const OMITS: u64 = 1 << 52;
+    /// bytes of the line were replaced to make it UTF-8: places in it are not places in the file
+    pub const LOSSY: u64 = 1 << 53;
+}
+
+/// One record: a JSON value on a line of its own, or whole inside a damaged line ([`flag::HIDDEN`]).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Record {
+    /// Its id.
+    pub id: Id,
+    /// Its parent's id.
+    pub parent: Id,
+    /// Milliseconds since 1970; [`NO_TIME`] when there is none.
+    pub time: i64,
+    /// First byte in the file.
+    pub offset: u64,
+    /// The response it belongs to (`message.id`, pi `responseId`), 0 when there is none.
+    pub group: u64,
+    /// The record that made the call a result answers (`sourceToolAssistantUUID`); of a context edit or leaf its target,
+    /// of a compaction the first kept entry. 0 when there is none.
+    pub target: u64,
+    /// See [`flag`].
+    pub flags: u64,
+    /// Bytes.
+    pub length: u32,
+    /// Physical line.
+    pub line: u32,
+    /// Where the id's text stands in the line, without the quotes.
+    pub id_at: u32,
+    /// Bytes of it.
+    pub id_length: u32,
+    /// Its first block in [`Facts::blocks`].
+    pub first_block: u32,
+    /// How many blocks it has.
+    pub block_count: u16,
+    /// Its session id in [`Facts::names`], 0 when it has none.
+    pub session: u16,
+    /// Its working directory.
+    pub cwd: u16,
+    /// The client's version.
+    pub version: u16,
+    /// Its agent id; of metadata the key; of a sidechain start the agent id.
+    pub agent: u16,
+    /// Its model.
+    pub model: u16,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// The time of a record that has none.
+pub const NO_TIME: i64 = i64::MIN;
+
+impl Record {
+    /// Whether all these flags are set.
+    pub fn has(&self, flags: u64) -> bool {
+        self.flags & flags == flags
+    }
+
+    /// Whether any of these flags is set.
+    pub fn any(&self, flags: u64) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Whether it is a user's or a model's record (pi's tool results and sid-code's `tool_result` included).
+    pub fn is_message(&self) -> bool {
+        matches!(self.kind, Kind::User | Kind::Assistant | Kind::ToolMessage)
+    }
+}
+
+/// What a content block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum BlockKind {
+    /// Another kind of block.
+    #[default]
+    Other,
+    /// An element that is no object.
+    NotObject,
+    /// Text, or a content that is one string.
+    Text,
+    /// A model's thinking.
+    Thinking,
+    /// Thinking that the provider sealed.
+    Redacted,
+    /// A call.
+    Call,
+    /// A result.
+    Result,
+    /// An image.
+    Image,
+    /// A document.
+    Document,
+    /// A reference to a tool.
+    ToolReference,
+    /// A server's own tool call or its result.
+    Server,
+}
+
+/// Flags of a block.
+pub mod block {
+    /// nothing in it
+    pub const EMPTY: u8 = 1;
+    /// only white space in it
+    pub const BLANK: u8 = 1 << 1;
+    /// the id is missing, empty or no string
+    pub const NO_ID: u8 = 1 << 2;
+    /// the name is missing, empty or no string
+    pub const NO_NAME: u8 = 1 << 3;
+    /// the input is no object, or missing
+    pub const INPUT_OTHER: u8 = 1 << 4;
+    /// thinking without a signature, with an empty one, or with one that is no base64 of a plausible length
+    pub const UNSIGNED: u8 = 1 << 5;
+    /// the result is an error
+    pub const ERROR: u8 = 1 << 6;
+    /// a result that an earlier repair made
+    pub const REPAIRED: u8 = 1 << 7;
+}
+
+/// One content block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Block {
+    /// Call id of a call or result (64 bits of its keyed hash), else 0.
+    pub id: u64,
+    /// Its place in the content, from 0.
+    pub index: u16,
+    /// The tool's name in [`Facts::names`], 0 when it has none.
+    pub name: u16,
+    /// What it is.
+    pub kind: BlockKind,
+    /// See [`block`].
+    pub flags: u8,
+}
+
+/// Usage of one response, as it stands on one record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// The record.
+    pub record: u32,
+    /// Input, output, cache read, cache write, and what the format calls total; `u32::MAX` where absent.
+    pub tokens: [u32; 5],
+}
+
+/// A defect inside a record or its content, with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Defect {
+    /// What it is.
+    pub kind: DefectKind,
+    /// The record it stands in (its place in [`Facts::records`]), `u32::MAX` for a line that gave none.
+    pub record: u32,
+    /// Physical line.
+    pub line: u32,
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// By kind: the block's index, the depth, how many of them stand on the line.
+    pub detail: u32,
+}
+
+/// Kinds of [`Defect`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum DefectKind {
+    /// Escaped high half without its low half.
+    HighSurrogate,
+    /// Escaped low half without its high half.
+    LowSurrogate,
+    /// Bytes that are not UTF-8.
+    InvalidUtf8,
+    /// A key twice in one object.
+    DuplicateKey,
+    /// Nesting beyond 128.
+    DeepNesting,
+    /// A number that JavaScript reads as another one.
+    InexactNumber,
+    /// U+2028, U+2029 or U+0085 raw in the line.
+    RawSeparator,
+    /// A line over 16 MiB.
+    OversizedLine,
+    /// Bytes are no image that the API knows, or no base64.
+    UndecodableMedia,
+    /// The bytes are another supported type than the label says.
+    MislabelledMedia,
+    /// Too many bytes or pixels.
+    OversizedMedia,
+    /// A media type that the API does not take.
+    UnsupportedMedia,
+    /// A PDF without its trailer.
+    BrokenDocument,
+    /// A reference to a tool.
+    ToolReference,
+}
+
+/// A line that the loader's parser refuses.
+#[derive(Clone, Copy, Debug)]
+pub struct BadLine {
+    /// What explains it.
+    pub kind: BadKind,
+    /// Whether a line feed ends it.
+    pub terminated: bool,
+    /// Physical line.
+    pub line: u32,
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes without the line feed.
+    pub length: u64,
+    /// Whole records found in it: the first in [`Facts::hidden`] and how many.
+    pub hidden: (u32, u32),
+    /// How many records stand before it.
+    pub before: u32,
+}
+
+/// How many lines there were, by what they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineCounts {
+    /// Physical lines.
+    pub physical: u64,
+    /// Lines that gave a record.
+    pub records: u64,
+    /// Blank lines.
+    pub blank: u64,
+    /// Lines that no loader reads.
+    pub bad: u64,
+    /// The torn tail, when there is one.
+    pub torn: u64,
+    /// Lines that end in CR LF.
+    pub crlf: u64,
+    /// The first of those.
+    pub first_crlf: u64,
+    /// The first blank line.
+    pub first_blank: u64,
+}
+
+/// Everything that is known of one file after one pass.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Bytes.
+    pub size: u64,
+    /// JSON values in file order.
+    pub records: Vec<Record>,
+    /// Whole records inside damaged lines: no loader sees them.
+    pub hidden: Vec<Record>,
+    /// Content blocks of all records, in order.
+    pub blocks: Vec<Block>,
+    /// Usage rows, in order.
+    pub usage: Vec<Usage>,
+    /// Defects, in file order; per kind the first [`KEPT_PER_KIND`].
+    pub defects: Vec<Defect>,
+    /// How many of each kind there were.
+    pub defect_counts: BTreeMap<DefectKind, u64>,
+    /// Lines that could not be read, in file order; the first [`KEPT_BAD_LINES`].
+    pub bad_lines: Vec<BadLine>,
+    /// How many of each kind there were.
+    pub bad_counts: BTreeMap<BadKind, u64>,
+    /// Line counts.
+    pub lines: LineCounts,
+    /// Whether the file begins with a byte order mark.
+    pub bom: bool,
+    /// Whether a line feed ends the file (true when empty).
+    pub terminated: bool,
+    /// Session ids, directories, versions, models, tool names.
+    pub names: Names,
+    /// Records of each type.
+    pub types: BTreeMap<String, u64>,
+    /// Records of types beyond the first hundred.
+    pub other_types: u64,
+    /// The format version that the header states: sid-code "3.0", pi 3.
+    pub version: Option<String>,
+    /// The provider that the header or the first assistant record names.
+    pub provider: Option<String>,
+    /// The first line that makes the loader raise instead of skipping it, and why.
+    pub raises: Option<(u32, &'static str)>,
+    /// Longest line in bytes, with its number.
+    pub longest: (u64, u32),
+    /// Bytes of lines by record type, for files that are too large.
+    pub bytes_by_type: BTreeMap<String, u64>,
+    /// Whether more was there when the file was read to its end than when it was opened.
+    pub grew: bool,
+}
+
+/// How many defects of one kind are kept with their place.
+pub const KEPT_PER_KIND: usize = 1000;
+/// How many bad lines are kept with their place.
+pub const KEPT_BAD_LINES: usize = 50_000;
+
+impl Facts {
+    /// The blocks of a record.
+    pub fn blocks_of(&self, record: &Record) -> &[Block] {
+        let start = record.first_block as usize;
+        self.blocks.get(start..start + usize::from(record.block_count)).unwrap_or_default()
+    }
+}
+
+/// Short strings that recur, numbered from 1; 0 is none. Beyond 65 534 of them new ones are not told apart.
+#[derive(Debug, Default)]
+pub struct Names {
+    list: Vec<Box<[u8]>>,
+    index: HashMap<Box<[u8]>, u16>,
+    last: [u16; 8],
+}
+
+impl Names {
+    /// The number of a string. `slot` remembers the last answer for one kind of field, which is nearly always the next.
+    pub fn intern(&mut self, slot: usize, text: &[u8]) -> u16 {
+        let last = self.last[slot & 7];
+        if last != 0 && *self.list[usize::from(last) - 1] == *text {
+            return last;
+        }
+        let number = match self.index.get(text) {
+            Some(&n) => n,
+            None if self.list.len() >= usize::from(u16::MAX) - 1 => return u16::MAX,
+            None => {
+                self.list.push(text.into());
+                let n = self.list.len() as u16;
+                self.index.insert(text.into(), n);
+                n
+            }
+        };
+        self.last[slot & 7] = number;
+        number
+    }
+
+    /// The string of a number.
+    pub fn get(&self, number: u16) -> Option<&[u8]> {
+        self.list.get(usize::from(number).checked_sub(1)?).map(|b| &**b)
+    }
+
+    /// The string of a number as text, empty for none.
+    pub fn text(&self, number: u16) -> String {
+        self.get(number).map(crate::text::lossy).unwrap_or_default()
+    }
+
+    /// The number of a string that was met, 0 when it was not.
+    pub fn find(&self, text: &[u8]) -> u16 {
+        self.index.get(text).copied().unwrap_or(0)
+    }
+}
+
+/// A table from ids to the records that bear them: open addressing over record numbers, so that a million records cost
+/// eight bytes each. The ids are keyed hashes, so no input can make it degenerate.
+#[derive(Debug, Default)]
+pub struct IdTable {
+    slots: Vec<u32>,
+}
+
+const FREE: u32 = u32::MAX;
+
+impl IdTable {
+    /// A table for this many ids.
+    pub fn with_capacity(ids: usize) -> Self {
+        IdTable { slots: vec![FREE; (ids * 2).next_power_of_two().max(8)] }
+    }
+
+    /// Enters a record number for an id; returns the number that stood there before. `of` tells the id of a number.
+    pub fn put(&mut self, id: Id, number: u32, replace: bool, of: impl Fn(u32) -> Id) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut at = id.1 as usize & mask;
+        loop {
+            match self.slots[at] {
+                FREE => {
+                    self.slots[at] = number;
+                    return None;
+                }
+                held if of(held) == id => {
+                    if replace {
+                        self.slots[at] = number;
+                    }
+                    return Some(held);
+                }
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    /// The record number of an id.
+    pub fn get(&self, id: Id, of: impl Fn(u32) -> Id) -> Option<u32> {
+        if id.is_none() || self.slots.is_empty() {
+            return None;
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = id.1 as usize & mask;
+        loop {
+            match self.slots[at] {
+                FREE => return None,
+                held if of(held) == id => return Some(held),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_stays_within_the_memory_law() {
+        // 160 bytes a record: the record, one block, a usage row on every second record, table and graph (8 + 12).
+        assert!(size_of::<Record>() <= 112, "{}", size_of::<Record>());
+        assert_eq!(size_of::<Block>(), 16);
+        assert_eq!(size_of::<Usage>(), 24);
+        assert!(size_of::<Record>() + 16 + 12 + 20 <= 160);
+    }
+
+    #[test]
+    fn ids_of_strings_and_other_values_differ() {
+        assert_eq!(Id::of(b"a"), Id::of(b"a"));
+        assert_ne!(Id::of(b"1"), Id::of_other(b"1"));
+        assert!(!Id::of(b"").is_none());
+    }
+}

@@ -1,0 +1,106 @@
+//! One session through the rooms: bytes, facts, graph, and what its agent's loader makes of it.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::chain::graph::Graph;
+use crate::chain::{self, Chain, Mode, Refusal};
+use crate::dialect::Dialect;
+use crate::record::document::{self, Document};
+use crate::record::facts::{Facts, Kind, Record};
+use crate::record::{again, pass};
+use crate::store::Source;
+use crate::store::meter::Meter;
+use crate::text::Text;
+
+/// What kind of session file it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// A session that is resumed.
+    Main,
+    /// A subagent's transcript of sid-code.
+    Sidechain,
+    /// A subagent's transcript of Claude Code.
+    Subagent,
+    /// A whole-file session (v0, v1).
+    Legacy,
+}
+
+/// One session, read.
+#[derive(Debug)]
+pub struct Session {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub source: Source,
+    /// Whose it is.
+    pub dialect: Dialect,
+    /// What it is.
+    pub shape: Shape,
+    /// What is known of its lines.
+    pub facts: Facts,
+    /// How its records hang together.
+    pub graph: Graph,
+    /// What its agent's loader makes of it.
+    pub chain: Chain,
+    /// Of a whole-file session what stands around its messages.
+    pub document: Option<Document>,
+}
+
+impl Session {
+    /// Reads a session.
+    ///
+    /// # Errors
+    /// Whatever the system says; `Interrupted` when the meter was stopped.
+    pub fn read(path: PathBuf, source: Source, dialect: Dialect, shape: Shape, meter: &Meter) -> io::Result<Self> {
+        if shape == Shape::Legacy {
+            return Session::read_document(path, source);
+        }
+        let facts = pass::read(&source, dialect, meter)?;
+        let shape = match facts.records.iter().find(|r| r.kind != Kind::NonObject) {
+            Some(first) if dialect == Dialect::Sid && is_side(first) => Shape::Sidechain,
+            _ => shape,
+        };
+        let graph = Graph::new(dialect, &facts);
+        let chain = match shape {
+            Shape::Sidechain => side_chain(&facts),
+            Shape::Subagent => chain::claude::load_subagent(&facts, &graph),
+            _ => chain::load(dialect, &facts, &graph),
+        };
+        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None })
+    }
+
+    fn read_document(path: PathBuf, source: Source) -> io::Result<Self> {
+        let (facts, document) = document::read(&source)?;
+        let graph = Graph::new(Dialect::Sid, &facts);
+        let all: Vec<u32> = (0..facts.records.len() as u32).collect();
+        let chain = Chain {
+            mode: Mode::File,
+            adopted: all.clone(),
+            messages: all,
+            ..Chain::none(document.refusal.map(Refusal::BadDocument))
+        };
+        Ok(Session { path, source, dialect: Dialect::Sid, shape: Shape::Legacy, facts, graph, chain, document: Some(document) })
+    }
+
+    /// A record by its number.
+    pub fn record(&self, n: u32) -> &Record {
+        &self.facts.records[n as usize]
+    }
+
+    /// A record's id as text.
+    pub fn id(&self, n: u32) -> Option<Text> {
+        again::id(&self.source, self.record(n))
+    }
+}
+
+fn is_side(record: &Record) -> bool {
+    matches!(record.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd)
+}
+
+/// sid-code's sidechains have no ids: what is reconstructed is every message in order (notes, section 3).
+fn side_chain(facts: &Facts) -> Chain {
+    let adopted: Vec<u32> = (0..facts.records.len() as u32).filter(|&n| is_side(&facts.records[n as usize])).collect();
+    let messages = adopted.iter().copied().filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
+    Chain { mode: Mode::Linear, leaf: adopted.last().copied(), adopted, messages, ..Chain::none(None) }
+}
