@@ -70,7 +70,9 @@ pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
     };
     let start = graph.canonical(leaf, facts);
     let (path, stop) = path(facts, start, |n| attached[n as usize]);
-    let mut chain = context(facts, path);
+    // It does not know context edits: it walks past them.
+    let known = path.into_iter().filter(|&n| records[n as usize].kind != Kind::ContextEdit).collect();
+    let mut chain = context(facts, known);
     (chain.leaf, chain.stop) = (Some(start), stop);
     chain
 }
