@@ -199,6 +199,8 @@ pub struct Finding {
     pub severity: Severity,
     /// Where.
     pub place: Place,
+    /// The file, when it is not the session that the finding is listed under.
+    pub path: Option<Box<std::path::Path>>,
     /// What brought it about, where that is known: another finding (`L106@12`) or one of the fixed words.
     pub cause: Option<String>,
     /// What this agent does with it.
@@ -218,6 +220,7 @@ impl Rule {
             rule: self,
             severity: self.severity,
             place,
+            path: None,
             cause: None,
             effect: String::new(),
             facts: Vec::new(),
@@ -232,6 +235,13 @@ impl Finding {
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
+        self
+    }
+
+    /// The same finding in another file.
+    #[must_use]
+    pub fn path(mut self, path: &std::path::Path) -> Self {
+        self.path = Some(path.into());
         self
     }
 
@@ -261,6 +271,11 @@ impl Finding {
     pub fn count(mut self, count: u64) -> Self {
         self.count = Some(count);
         self
+    }
+
+    /// Whether this rule speaks.
+    pub fn is(&self, rule: &'static Rule) -> bool {
+        std::ptr::eq(self.rule, rule)
     }
 
     /// `L106@12`: how another finding names this one as its cause.

@@ -17,9 +17,11 @@
 //! | [`rules`] | the registry of findings, one file per family |
 //! | [`repair`] | findings in, plan out; pure |
 //! | [`commit`] | the one door: durable replace, journal, output files |
+//! | [`session`], [`audit`] | one session, and whole stores, through the rooms above |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
 
+pub mod audit;
 pub mod chain;
 pub mod checkpoint;
 pub mod cli;

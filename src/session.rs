@@ -80,7 +80,16 @@ impl Session {
             messages: all,
             ..Chain::none(document.refusal.map(Refusal::BadDocument))
         };
-        Ok(Session { path, source, dialect: Dialect::Sid, shape: Shape::Legacy, facts, graph, chain, document: Some(document) })
+        Ok(Session {
+            path,
+            source,
+            dialect: Dialect::Sid,
+            shape: Shape::Legacy,
+            facts,
+            graph,
+            chain,
+            document: Some(document),
+        })
     }
 
     /// A record by its number.

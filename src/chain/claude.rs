@@ -38,7 +38,8 @@ fn is_spoken(record: &Record) -> bool {
 
 /// A type that cannot be hashed, or a chain record whose parent cannot (rule 13).
 fn raises(record: &Record) -> bool {
-    record.has(flag::TYPE_CONTAINER) || (record.has(flag::PARENT_CONTAINER) && super::graph::is_node(Dialect::Claude, record))
+    record.has(flag::TYPE_CONTAINER)
+        || (record.has(flag::PARENT_CONTAINER) && super::graph::is_node(Dialect::Claude, record))
 }
 
 /// Rule 4. Of all records that nobody names as parent, the nearest user or assistant record above each is a candidate;
@@ -191,7 +192,8 @@ impl<'a> Repair<'a> {
 
     fn index(&mut self, order: &[u32], anchor: &HashMap<u64, u32>) {
         let facts = self.facts;
-        let results: Vec<(u32, u32)> = (0..).zip(order.iter().copied()).filter(|&(_, n)| !self.shown[n as usize] && self.is_result(n)).collect();
+        let results: Vec<(u32, u32)> =
+            (0..).zip(order.iter().copied()).filter(|&(_, n)| !self.shown[n as usize] && self.is_result(n)).collect();
         let wanted: HashSet<u64> = results.iter().flat_map(|&(_, n)| self.answers(n)).collect();
         let mut by_id: HashMap<u64, u32> = HashMap::new();
         for (place, &n) in (0..).zip(order) {

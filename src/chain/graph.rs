@@ -18,7 +18,10 @@ pub fn is_node(dialect: Dialect, record: &Record) -> bool {
     match dialect {
         Dialect::Claude => {
             record.has(flag::ID_STRING)
-                && matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
+                && matches!(
+                    record.kind,
+                    Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress
+                )
         }
         Dialect::Sid => record.kind != Kind::NonObject && !record.id.is_none(),
         Dialect::Pi | Dialect::Openclaw => {

@@ -15,7 +15,8 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
     if old_version(facts) {
         return linear(facts);
     }
-    let Some((leaf, last)) = numbered(records).rev().find(|(_, r)| r.kind != Kind::Start && !r.has(flag::IS_NULL)) else {
+    let Some((leaf, last)) = numbered(records).rev().find(|(_, r)| r.kind != Kind::Start && !r.has(flag::IS_NULL))
+    else {
         return Chain { mode: Mode::Tree, ..Chain::none(None) };
     };
     if last.kind == Kind::NonObject {
@@ -89,7 +90,8 @@ pub fn old_version(facts: &Facts) -> bool {
 }
 
 fn target_of(facts: &Facts, graph: &Graph, control: &Record, n: u32) -> Option<u32> {
-    let (_, earlier) = (control.target != 0).then_some(())
+    let (_, earlier) = (control.target != 0)
+        .then_some(())
         .and_then(|()| numbered(&facts.records[..n as usize]).rev().find(|(_, r)| r.id.short() == control.target))
         .map(|(m, r)| (m, r.id))?;
     graph.find(earlier, facts)
@@ -133,7 +135,10 @@ fn context(facts: &Facts, path: Vec<u32>) -> Chain {
             let compaction = record(path[at]);
             selected.push(path[at]);
             if !compaction.has(flag::KEEPS_NOTHING) {
-                match path[..at].iter().position(|&n| record(n).id.short() == compaction.target && compaction.target != 0) {
+                match path[..at]
+                    .iter()
+                    .position(|&n| record(n).id.short() == compaction.target && compaction.target != 0)
+                {
                     Some(first) => selected.extend(&path[first..at]),
                     None => lost = Some(path[at]),
                 }
@@ -141,7 +146,12 @@ fn context(facts: &Facts, path: Vec<u32>) -> Chain {
             selected.extend(&path[at + 1..]);
         }
     }
-    let omitted: Vec<u64> = selected.iter().map(|&n| record(n)).filter(|r| r.kind == Kind::ContextEdit && r.has(flag::OMITS)).map(|r| r.target).collect();
+    let omitted: Vec<u64> = selected
+        .iter()
+        .map(|&n| record(n))
+        .filter(|r| r.kind == Kind::ContextEdit && r.has(flag::OMITS))
+        .map(|r| r.target)
+        .collect();
     let messages = selected
         .iter()
         .copied()

@@ -46,7 +46,9 @@ pub fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
         lowest = n;
         due = parent_due(record);
     }
-    if let Some(parent) = due.filter(|_| !super::graph::is_fork_start(crate::dialect::Dialect::Sid, &records[lowest as usize])) {
+    if let Some(parent) =
+        due.filter(|_| !super::graph::is_fork_start(crate::dialect::Dialect::Sid, &records[lowest as usize]))
+    {
         let below = records[lowest as usize..].iter().any(|r| r.kind != Kind::NonObject && r.id == parent);
         stop = match (parent == records[lowest as usize].id, below) {
             (true, _) => Stop::Repeat(lowest),

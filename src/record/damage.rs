@@ -74,14 +74,22 @@ fn push_fragment(found: &mut Vec<Segment>, line: &[u8], start: usize, end: usize
 
 /// The end of a whole record that begins at `start`, when one does: an object with a `type` and one of the fields that
 /// only records have, followed by the end, by white space or NULs, or by another object.
-fn whole_record(line: &[u8], start: usize, grammar: Grammar, scratch: &mut Scratch, budget: &mut usize) -> Option<usize> {
+fn whole_record(
+    line: &[u8],
+    start: usize,
+    grammar: Grammar,
+    scratch: &mut Scratch,
+    budget: &mut usize,
+) -> Option<usize> {
     let mut reader = Reader::new_at(line, start, grammar, scratch);
     let (mut typed, mut rooted) = (false, false);
     let read = reader.object(|reader, key| {
         let name = reader.raw(key);
         match name {
             b"type" => typed = reader.peek()? == Kind::String,
-            b"timestamp" | b"uuid" | b"parentUuid" | b"parentId" | b"sessionId" | b"messageId" | b"leafUuid" => rooted = true,
+            b"timestamp" | b"uuid" | b"parentUuid" | b"parentId" | b"sessionId" | b"messageId" | b"leafUuid" => {
+                rooted = true
+            }
             _ => {}
         }
         reader.skip().map(drop)
@@ -110,7 +118,9 @@ pub fn kind(line: &[u8], parts: &[Segment], terminated: bool) -> BadKind {
         return BadKind::Nul;
     }
     match (whole, fragments) {
-        (1, 1) if line.starts_with(BOM) && parts.first() == Some(&Segment { start: 0, end: BOM.len(), whole: false }) => {
+        (1, 1)
+            if line.starts_with(BOM) && parts.first() == Some(&Segment { start: 0, end: BOM.len(), whole: false }) =>
+        {
             BadKind::Marked
         }
         (1.., 1..) => BadKind::Spliced,
@@ -134,7 +144,8 @@ pub fn joined(lines: &[&[u8]], grammar: Grammar, scratch: &mut Scratch) -> Optio
     for (n, next) in lines.iter().enumerate().skip(1).take(JOINED) {
         text.extend_from_slice(b"\\n");
         text.extend_from_slice(next);
-        if next.ends_with(b"}") && whole_record(&text, 0, grammar, scratch, &mut usize::MAX.clone()) == Some(text.len()) {
+        if next.ends_with(b"}") && whole_record(&text, 0, grammar, scratch, &mut usize::MAX.clone()) == Some(text.len())
+        {
             return Some(n + 1);
         }
     }

@@ -37,7 +37,8 @@ pub struct Document {
 pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
     let bytes = source.read_range(0, crate::store::lines::LONGEST_LINE as u64)?;
     let mut facts = Facts { size: source.size(), terminated: true, ..Facts::default() };
-    facts.lines.physical = memchr::memchr_iter(b'\n', &bytes).count() as u64 + u64::from(!bytes.ends_with(b"\n") && !bytes.is_empty());
+    facts.lines.physical =
+        memchr::memchr_iter(b'\n', &bytes).count() as u64 + u64::from(!bytes.ends_with(b"\n") && !bytes.is_empty());
     facts.longest = (bytes.len() as u64, 1);
     facts.bom = bytes.starts_with(super::damage::BOM);
     let mut document = Document::default();
@@ -62,7 +63,8 @@ pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
     document.times = (string("createdAt"), string("updatedAt"));
     document.kind = string("kind");
     document.summary = string("summary");
-    document.cwd = string("cwd").or_else(|| root.get("directories").and_then(|d| d.items().first().and_then(Value::string)));
+    document.cwd =
+        string("cwd").or_else(|| root.get("directories").and_then(|d| d.items().first().and_then(Value::string)));
     let messages = root.get("messages");
     let Some(messages) = messages.filter(|m| m.kind() != Json::Null) else {
         document.refusal = Some("holds no messages");

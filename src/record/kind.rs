@@ -144,8 +144,18 @@ fn claude(type_name: &[u8], role: &[u8], subtype: &[u8], inner: &[u8], record: &
         b"file-history-delta" => Kind::FileDelta,
         b"queue-operation" => Kind::Queue,
         b"last-prompt" => Kind::LastPrompt,
-        b"custom-title" | b"ai-title" | b"agent-name" | b"agent-color" | b"agent-setting" | b"tag" | b"mode"
-        | b"permission-mode" | b"pr-link" | b"worktree-state" | b"bridge-session" | b"content-replacement" => Kind::Metadata,
+        b"custom-title"
+        | b"ai-title"
+        | b"agent-name"
+        | b"agent-color"
+        | b"agent-setting"
+        | b"tag"
+        | b"mode"
+        | b"permission-mode"
+        | b"pr-link"
+        | b"worktree-state"
+        | b"bridge-session"
+        | b"content-replacement" => Kind::Metadata,
         _ => Kind::Other,
     };
     match record.kind {

@@ -54,7 +54,10 @@ fn alphabet(data: &[u8]) -> bool {
     let padding = data.iter().rev().take_while(|&&b| b == b'=').count();
     let body = &data[..data.len() - padding];
     let good = |b: &u8| b.is_ascii_alphanumeric() | (*b == b'+') | (*b == b'/');
-    padding <= 2 && body.len() % 4 != 1 && !body.is_empty() && body.chunks(64).all(|c| c.iter().fold(true, |ok, b| ok & good(b)))
+    padding <= 2
+        && body.len() % 4 != 1
+        && !body.is_empty()
+        && body.chunks(64).all(|c| c.iter().fold(true, |ok, b| ok & good(b)))
 }
 
 /// The bytes of the first `most` characters. Padding may be missing: the header tells the kind all the same.

@@ -1,13 +1,13 @@
 //! What a line means: JSON as JavaScript reads it, then records of the agents turned into one neutral view.
 
-pub mod json;
-pub mod value;
 pub mod again;
 pub mod damage;
 pub mod document;
 pub mod facts;
+pub mod json;
 mod kind;
 pub mod media;
 pub mod pass;
 pub mod read;
 pub mod time;
+pub mod value;

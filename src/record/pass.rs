@@ -86,7 +86,14 @@ impl Pass {
         if line.length > OVERSIZED_LINE {
             let length = u32::try_from(line.length).unwrap_or(u32::MAX);
             let record = u32::try_from(facts.records.len()).unwrap_or(u32::MAX);
-            let defect = Defect { kind: DefectKind::OversizedLine, record, line: number, offset: line.offset, length, detail: 0 };
+            let defect = Defect {
+                kind: DefectKind::OversizedLine,
+                record,
+                line: number,
+                offset: line.offset,
+                length,
+                detail: 0,
+            };
             note(facts, defect, 1);
         }
         if line.bytes.last() == Some(&b'\r') && line.terminated {
@@ -164,7 +171,8 @@ impl Pass {
         let read = if splits_at_separators { None } else { Some(self.reader.read(text, at, false, &mut self.facts)) };
         let parsed = matches!(read, Some(Ok(())));
         let splits_at_cr = matches!(self.dialect, Dialect::Claude) || self.stream;
-        let inner_cr = splits_at_cr && memchr::memchr(b'\r', &text[..text.len() - 1]).is_some_and(|_| !parsed || self.reader.carriage_return);
+        let inner_cr = splits_at_cr
+            && memchr::memchr(b'\r', &text[..text.len() - 1]).is_some_and(|_| !parsed || self.reader.carriage_return);
         if let (Some((start, length)), true) = (separator, at.exact) {
             let record = u32::try_from(self.facts.records.len()).unwrap_or(u32::MAX).saturating_sub(u32::from(parsed));
             let defect = Defect {
@@ -190,7 +198,13 @@ impl Pass {
                     continue;
                 }
                 if self.reader.read(piece, at, false, &mut self.facts).is_err() {
-                    let part = Line { bytes: piece, offset: at.offset, length: piece.len() as u64, terminated: line.terminated || n < last, ..*line };
+                    let part = Line {
+                        bytes: piece,
+                        offset: at.offset,
+                        length: piece.len() as u64,
+                        terminated: line.terminated || n < last,
+                        ..*line
+                    };
                     self.refused(&part, piece, at);
                 } else {
                     self.accepted(at);
@@ -219,7 +233,8 @@ impl Pass {
 
     fn accepted(&mut self, at: At) {
         self.facts.lines.records += 1;
-        if self.dialect == Dialect::Claude && self.reader.scratch.notes.depth >= DEEPEST && self.facts.raises.is_none() {
+        if self.dialect == Dialect::Claude && self.reader.scratch.notes.depth >= DEEPEST && self.facts.raises.is_none()
+        {
             self.facts.raises = Some((at.line, "RecursionError"));
         }
     }
@@ -368,7 +383,11 @@ fn pieces(text: &[u8], separators: bool) -> Vec<(usize, usize)> {
 
 /// What JavaScript's `trim` takes away.
 fn js_white(c: char) -> bool {
-    matches!(c, '\t' | '\n' | '\x0b' | '\x0c' | '\r' | ' ' | '\u{a0}' | '\u{feff}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+    matches!(
+        c,
+        '\t' | '\n' | '\x0b' | '\x0c' | '\r' | ' ' | '\u{a0}' | '\u{feff}' | '\u{1680}' | '\u{2000}'
+            ..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+    )
 }
 
 /// What Python's `strip` takes away.
@@ -434,8 +453,17 @@ fn white_suffix(bytes: &[u8]) -> usize {
     let mut end = bytes.len();
     while end > 0 {
         let length = match &bytes[..end] {
-            [.., a, b, c] if std::str::from_utf8(&[*a, *b, *c]).is_ok_and(|s| s.chars().count() == 1 && s.chars().all(js_white)) => 3,
-            [.., a, b] if std::str::from_utf8(&[*a, *b]).is_ok_and(|s| s.chars().count() == 1 && s.chars().all(js_white)) => 2,
+            [.., a, b, c]
+                if std::str::from_utf8(&[*a, *b, *c])
+                    .is_ok_and(|s| s.chars().count() == 1 && s.chars().all(js_white)) =>
+            {
+                3
+            }
+            [.., a, b]
+                if std::str::from_utf8(&[*a, *b]).is_ok_and(|s| s.chars().count() == 1 && s.chars().all(js_white)) =>
+            {
+                2
+            }
             [.., a] if a.is_ascii() && js_white(*a as char) => 1,
             _ => break,
         };

@@ -3,7 +3,9 @@
 //!
 //! A key that stands twice overwrites what its first copy left, as `JSON.parse` has it.
 
-use super::facts::{Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_TIME, Record, Usage, block, flag};
+use super::facts::{
+    Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_TIME, Record, Usage, block, flag,
+};
 use super::json::{Bad, Grammar, Kind as Json, Reader, Scratch, Str, decode};
 use super::kind;
 use super::media::{self, Media};
@@ -137,7 +139,12 @@ impl RecordReader {
             add(kind, place(s.at, 6), notes.surrogate_count, 1);
         }
         if let Some((start, length)) = notes.duplicate_key {
-            add(DefectKind::DuplicateKey, place(start, length), notes.duplicate_count, u64::from(notes.duplicate_count));
+            add(
+                DefectKind::DuplicateKey,
+                place(start, length),
+                notes.duplicate_count,
+                u64::from(notes.duplicate_count),
+            );
         }
         if let Some((start, length)) = notes.inexact {
             add(DefectKind::InexactNumber, place(start, length), notes.inexact_count, u64::from(notes.inexact_count));
@@ -169,7 +176,14 @@ impl RecordReader {
         r.object(|r, key| self.field(r, key, draft, facts, mark))
     }
 
-    fn field(&mut self, r: &mut Reader<'_, '_>, key: Str, draft: &mut Draft, facts: &mut Facts, mark: usize) -> Read<()> {
+    fn field(
+        &mut self,
+        r: &mut Reader<'_, '_>,
+        key: Str,
+        draft: &mut Draft,
+        facts: &mut Facts,
+        mark: usize,
+    ) -> Read<()> {
         let name = if key.escaped { &*decode(r.raw(key)) } else { r.raw(key) };
         let record = &mut draft.record;
         match name {
@@ -294,7 +308,8 @@ impl RecordReader {
             b"compactMetadata" if r.peek()? == Json::Object => {
                 let mut preserves = false;
                 r.object(|r, key| {
-                    preserves |= matches!(r.raw(key), b"preservedSegment" | b"preservedMessages") && r.peek()? == Json::Object;
+                    preserves |=
+                        matches!(r.raw(key), b"preservedSegment" | b"preservedMessages") && r.peek()? == Json::Object;
                     r.skip().map(drop)
                 })?;
                 draft.record.flags |= if preserves { flag::PRESERVES } else { 0 };
@@ -395,9 +410,8 @@ impl RecordReader {
                 b"role" => draft.role = optional_string(r)?,
                 b"content" => self.content(r, &mut draft.record, facts, mark)?,
                 b"id" | b"responseId" => {
-                    draft.record.group = optional_string(r)?
-                        .filter(|s| s.start < s.end)
-                        .map_or(0, |s| id_of(r, s).short());
+                    draft.record.group =
+                        optional_string(r)?.filter(|s| s.start < s.end).map_or(0, |s| id_of(r, s).short());
                 }
                 b"model" => {
                     if let Some(s) = optional_string(r)? {
@@ -477,9 +491,9 @@ impl RecordReader {
                     r.skip()?;
                 }
                 b"is_error" => error = truthy(r, false)?,
-                b"source" if r.peek()? == Json::Object => r.object(|r, key| {
-                    media_field(r, key, &mut media, &mut media_at)
-                })?,
+                b"source" if r.peek()? == Json::Object => {
+                    r.object(|r, key| media_field(r, key, &mut media, &mut media_at))?
+                }
                 b"data" | b"mimeType" => media_field(r, key, &mut media, &mut media_at)?,
                 b"content" | b"mediaBlocks" if r.peek()? == Json::Array => self.nested(r)?,
                 _ => drop(r.skip()?),
@@ -498,7 +512,8 @@ impl RecordReader {
             b"thinking" => {
                 new.kind = BlockKind::Thinking;
                 let text = thinking.map(|s| r.raw(s)).unwrap_or_default();
-                new.flags = blankness(text) | if signature.is_some_and(|s| signed(r.raw(s))) { 0 } else { block::UNSIGNED };
+                new.flags =
+                    blankness(text) | if signature.is_some_and(|s| signed(r.raw(s))) { 0 } else { block::UNSIGNED };
             }
             b"redacted_thinking" => new.kind = BlockKind::Redacted,
             b"tool_use" | b"toolCall" => {
@@ -526,7 +541,9 @@ impl RecordReader {
                 self.judge(Media { document: true, ..media }, media_at);
             }
             b"tool_reference" => new.kind = BlockKind::ToolReference,
-            other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => new.kind = BlockKind::Server,
+            other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => {
+                new.kind = BlockKind::Server
+            }
             _ => {}
         }
         facts.blocks.push(new);
@@ -694,8 +711,14 @@ fn opening(text: &[u8]) -> u64 {
     match text.first() {
         Some(b'[') if text.starts_with(b"[Request interrupted by user") => flag::INTERRUPT,
         Some(b'<') => {
-            const OWN: [&[u8]; 6] =
-                [b"<command-name>", b"<command-message>", b"<local-command-", b"<bash-input>", b"<bash-stdout>", b"<bash-stderr>"];
+            const OWN: [&[u8]; 6] = [
+                b"<command-name>",
+                b"<command-message>",
+                b"<local-command-",
+                b"<bash-input>",
+                b"<bash-stdout>",
+                b"<bash-stderr>",
+            ];
             if OWN.iter().any(|tag| text.starts_with(tag)) { flag::LOCAL_COMMAND } else { 0 }
         }
         _ => 0,
@@ -704,5 +727,6 @@ fn opening(text: &[u8]) -> u64 {
 
 /// Whether a signature can be one: base64 of more than a marker's length. Foreign providers leave short marks or words.
 fn signed(signature: &[u8]) -> bool {
-    signature.len() > 24 && signature.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_'))
+    signature.len() > 24
+        && signature.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_'))
 }

@@ -22,13 +22,15 @@ fn usual(text: &[u8]) -> Option<i64> {
     let (hour, minute, second, milli) = (number(11..13)?, number(14..16)?, number(17..19)?, number(20..23)?);
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let longest = [31, 28 + i64::from(leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    let in_month = usize::try_from(month - 1).ok().and_then(|m| longest.get(m)).is_some_and(|n| (1..=*n).contains(&day));
+    let in_month =
+        usize::try_from(month - 1).ok().and_then(|m| longest.get(m)).is_some_and(|n| (1..=*n).contains(&day));
     if !in_month || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
     // Days since 1970-01-01, years counted from March so that the leap day is the last.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
+    let days =
+        y * 365 + y.div_euclid(4) - y.div_euclid(100) + y.div_euclid(400) + (m * 153 + 2) / 5 + day - 1 - 719_468;
     Some((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + milli)
 }
 

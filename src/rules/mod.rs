@@ -1,1 +1,99 @@
-//! The registry of findings, one file per family.
+//! The registry of findings, one file per family, and the one gate that acts on it.
+//!
+//! A rule is declared once, as a `static` in its family's file, and the family's `check` makes findings of it. Rules know
+//! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
+
+pub mod chain;
+pub mod gate;
+pub mod lines;
+pub mod registry;
+
+use crate::finding::{Finding, Place};
+use crate::session::Session;
+use std::collections::BTreeMap;
+
+/// What a rule about one session may look at.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// Whether it is being written to: a registered process lives, or the file grew while it was read.
+    pub live: bool,
+    /// The time that ages are taken against, in milliseconds since 1970.
+    pub now: i64,
+    /// How many places of one code are collected for one file.
+    pub places: usize,
+}
+
+impl Context<'_> {
+    /// The place of a record: line, bytes, id.
+    pub fn place(&self, n: u32) -> Place {
+        let record = self.session.record(n);
+        Place {
+            line: Some(u64::from(record.line)),
+            offset: Some(record.offset),
+            length: Some(u64::from(record.length)),
+            id: self.session.id(n),
+        }
+    }
+}
+
+/// Findings of one session, at most so many places of each code; what is beyond is counted.
+#[derive(Debug)]
+pub struct Collector {
+    places: usize,
+    seen: BTreeMap<&'static str, u64>,
+    findings: Vec<Finding>,
+}
+
+impl Collector {
+    /// Collects at most this many places of each code.
+    pub fn new(places: usize) -> Self {
+        Collector { places, seen: BTreeMap::new(), findings: Vec::new() }
+    }
+
+    /// Whether another finding of this code would be listed. When not, it is counted by this call, and need not be made.
+    pub fn wants(&mut self, code: &'static str) -> bool {
+        let seen = self.seen.entry(code).or_default();
+        if *seen >= self.places as u64 {
+            *seen += 1;
+            return false;
+        }
+        true
+    }
+
+    /// Adds a finding.
+    pub fn add(&mut self, finding: Finding) {
+        if self.wants(finding.rule.code) {
+            *self.seen.entry(finding.rule.code).or_default() += 1;
+            self.findings.push(finding);
+        }
+    }
+
+    /// Counts further occurrences of a code that are not listed.
+    pub fn more(&mut self, code: &'static str, count: u64) {
+        *self.seen.entry(code).or_default() += count;
+    }
+
+    /// The findings so far.
+    pub fn so_far(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// All findings in file order; the last listed one of each code says how many more there were.
+    pub fn finish(self) -> Vec<Finding> {
+        let mut findings = self.findings;
+        findings.sort_by(|a, b| {
+            (a.place.line, a.rule.code, a.place.offset).cmp(&(b.place.line, b.rule.code, b.place.offset))
+        });
+        for (code, seen) in self.seen {
+            let listed = findings.iter().filter(|f| f.rule.code == code).count() as u64;
+            if seen > listed
+                && let Some(last) = findings.iter_mut().rfind(|f| f.rule.code == code)
+            {
+                last.more = Some(seen - listed);
+            }
+        }
+        findings
+    }
+}

@@ -1,8 +1,27 @@
 //! Where records lie: homes and layouts of each agent, files, physical lines, liveness of a session.
+//!
+//! `discover` answers what a person asked for; `home` knows where agents keep their stores, `layout` what the folders of
+//! each are, `classify` and `sniff` what the files in them are, `walk` reads the folders below open `handle`s. `source`
+//! and `lines` hand out bytes, `meter` says how far a run has come. Nothing here knows what a record means, and nothing
+//! writes.
 
+mod classify;
+mod discover;
+mod handle;
+mod home;
+mod layout;
 pub mod lines;
+pub mod liveness;
 pub mod meter;
+mod sniff;
 pub mod source;
+mod walk;
 
+pub use classify::FileKind;
+pub use discover::{Discovery, FileEntry, Folder, Root, discover};
+pub use home::{Environment, HomeCandidate, default_homes};
+pub use layout::Layout;
 pub use lines::{Line, Lines};
+pub use liveness::{Registration, State};
+pub use sniff::{Document, Shape, sniff, sniff_document};
 pub use source::Source;

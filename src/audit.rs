@@ -1,0 +1,168 @@
+//! Whole stores through the rooms, one file at a time: what is kept of a session when its facts are let go, and the two
+//! verdicts made from its findings.
+//!
+//! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
+//! thousand of them.
+
+use crate::chain::Mode;
+use crate::dialect::Dialect;
+use crate::finding::Finding;
+use crate::session::Shape;
+use crate::text::Text;
+
+/// What a resume brings back, against what an undamaged file would bring back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ResumeVerdict {
+    /// Nothing, though the file holds a message.
+    None,
+    /// Less than an undamaged file would: exactly when C210 holds.
+    Partial,
+    /// Everything.
+    Full,
+}
+
+impl ResumeVerdict {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ResumeVerdict::None => "none",
+            ResumeVerdict::Partial => "partial",
+            ResumeVerdict::Full => "full",
+        }
+    }
+}
+
+/// Messages left out lawfully: in neither number of the verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lawful {
+    /// Before a compact boundary or a cleared context.
+    pub before_boundary: u32,
+    /// On branches that were left.
+    pub other_branches: u32,
+    /// Of subagents.
+    pub sidechain: u32,
+    /// Not shown: meta rows.
+    pub meta: u32,
+}
+
+/// The RESUME verdict with its numbers (messages).
+#[derive(Clone, Copy, Debug)]
+pub struct Resume {
+    /// The verdict.
+    pub verdict: ResumeVerdict,
+    /// What the agent's loader brings back.
+    pub loaded: u32,
+    /// What an undamaged file would bring back.
+    pub expected: u32,
+    /// What is left after the agent's own cleaning (sid-code); `u32::MAX` where it does not clean.
+    pub cleaned: u32,
+    /// What the model is then shown (sid-code); `u32::MAX` where nothing is trimmed.
+    pub shown: u32,
+    /// What is left out lawfully.
+    pub lawful: Lawful,
+}
+
+/// Would the next prompt be answered?
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ApiVerdict {
+    /// A provider whose rules are not known here.
+    Unknown,
+    /// Nothing that the API would object to.
+    Ok,
+    /// A write is under way.
+    InFlight,
+    /// The agent drops or makes up something before it sends.
+    Healed,
+    /// Would be refused if sent as is.
+    Refused,
+}
+
+impl ApiVerdict {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ApiVerdict::Unknown => "unknown",
+            ApiVerdict::Ok => "ok",
+            ApiVerdict::InFlight => "in_flight",
+            ApiVerdict::Healed => "healed",
+            ApiVerdict::Refused => "refused",
+        }
+    }
+}
+
+/// How the format version of a session is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FormatBy {
+    /// A field says so.
+    Field,
+    /// There is no such field.
+    Absence,
+    /// The shape of the last line decides how the file is read.
+    TailShape,
+    /// The file name's ending.
+    Extension,
+}
+
+impl FormatBy {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            FormatBy::Field => "field",
+            FormatBy::Absence => "absence",
+            FormatBy::TailShape => "tail-shape",
+            FormatBy::Extension => "extension",
+        }
+    }
+}
+
+/// What is kept of one session file.
+#[derive(Clone, Debug)]
+pub struct SessionAudit {
+    /// The file's place in [`crate::store::Discovery::files`].
+    pub file: u32,
+    /// Whose it is.
+    pub dialect: Dialect,
+    /// What it is.
+    pub shape: Shape,
+    /// How its loader reads it.
+    pub mode: Mode,
+    /// Whether it is being written to.
+    pub live: bool,
+    /// Whether sid-code's loader streams it.
+    pub stream: bool,
+    /// Physical lines, records, blank, bad, torn.
+    pub lines: [u32; 5],
+    /// Would a resume bring it back?
+    pub resume: Resume,
+    /// Would the API take it?
+    pub api: ApiVerdict,
+    /// What is not the same for every healthy session.
+    pub extra: Option<Box<Extra>>,
+}
+
+/// What a session has beyond the usual.
+#[derive(Clone, Debug, Default)]
+pub struct Extra {
+    /// The session id in the file, when it is not the file's name.
+    pub session_id: Option<Text>,
+    /// The format version that the file states.
+    pub stated: Option<String>,
+    /// The version that its loader takes it for.
+    pub effective: Option<String>,
+    /// How that is known.
+    pub by: Option<FormatBy>,
+    /// The findings that make the API verdict.
+    pub api_codes: Vec<&'static str>,
+    /// Its findings, in file order.
+    pub findings: Vec<Finding>,
+}
+
+impl SessionAudit {
+    /// Its findings.
+    pub fn findings(&self) -> &[Finding] {
+        self.extra.as_deref().map(|e| &*e.findings).unwrap_or_default()
+    }
+}
+
+/// How many places of one code are collected for one file, unless more are asked for.
+pub const PLACES: usize = 20;

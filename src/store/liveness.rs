@@ -1,0 +1,343 @@
+//! Which sessions may be written to right now: what the agents registered, and whether those processes live.
+//!
+//! Three registries: sid-code's `active-sessions/*.json`, Claude Code's `sessions/<pid>.json`, OpenClaw's
+//! `*.jsonl.lock`; pi has none. None of them is proof: sid-code registers the id of the process and not that of the
+//! session it resumed, entries outlive a crash, a process number is given again, and a store may be shared with another
+//! machine. So callers pass every id that a session is known by, ask [`grew`] too, and treat [`State::Unknown`] as live
+//! before they write.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::classify::{FileKind, Named, Names, by_name};
+use super::discover::Discovery;
+use super::handle::{EntryKind, Handle};
+use super::layout::Layout;
+use super::source::Source;
+use crate::dialect::Dialect;
+
+/// Whether a registered process lives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum State {
+    /// There is such a process, and nothing says that it is another one.
+    Alive,
+    /// There is none on this machine.
+    Dead,
+    /// There is one, but it began after the registration: the number was given again.
+    Recycled,
+    /// It could not be asked.
+    Unknown,
+}
+
+/// An entry of a registry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Registration {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// Whose registry it is.
+    pub agent: Dialect,
+    /// The process.
+    pub pid: Option<i64>,
+    /// The session, in sid-code of the process.
+    pub session_id: Option<String>,
+    /// The session's file, where the registry names it (a lock).
+    pub file: Option<PathBuf>,
+    /// Working directory.
+    pub cwd: Option<String>,
+    /// When it registered, in milliseconds since 1970.
+    pub started_at: Option<i64>,
+    /// What the agent calls this kind of process.
+    pub kind: Option<String>,
+    /// Whether the process lives.
+    pub state: State,
+    /// Why it could not be read as a registration.
+    pub damaged: Option<String>,
+}
+
+impl Registration {
+    /// Whether the session may be in use: the process lives, or nobody knows.
+    pub fn may_live(&self) -> bool {
+        matches!(self.state, State::Alive | State::Unknown) && self.damaged.is_none()
+    }
+}
+
+/// No registration is longer; a longer file is none.
+const LONGEST: u64 = 1024 * 1024;
+
+/// How much later than its registration a process may seem to begin and still be the same. It registers after it
+/// began; clocks are set meanwhile. A number comes round again only after thousands of others.
+const TOLERANCE_MS: i64 = 5 * 60 * 1000;
+
+/// The registrations of every store that was found, also of the stores of single files; in the order of their paths.
+/// Beside them what could not be read.
+pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf, String)>) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let mut stores: Vec<&Path> = discovery.roots.iter().filter_map(|root| root.store.as_deref()).collect();
+    stores.sort_unstable();
+    stores.dedup();
+    for (store, (folder, layout)) in stores.iter().flat_map(|store| {
+        [("active-sessions", Layout::SidActive), ("sessions", Layout::ClaudeRegistry)].map(|r| (*store, r))
+    }) {
+        let Ok(handle) = Handle::open_root(store).and_then(|home| home.child(OsStr::new(folder))) else { continue };
+        let (entries, stopped) = handle.list(usize::MAX);
+        if let Some(e) = stopped {
+            errors.push((store.join(folder), format!("folder cannot be read: {e}")));
+        }
+        for entry in entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Unknown)) {
+            if by_name(layout, entry.name.as_encoded_bytes(), &Names(&[]), false) == Named::Is(FileKind::Registration) {
+                let agent = if layout == Layout::SidActive { Dialect::Sid } else { Dialect::Claude };
+                let path = store.join(folder).join(&entry.name);
+                read(path, agent, || handle.open_file(&entry.name), &mut found, &mut errors);
+            }
+        }
+    }
+    for file in discovery.of_kind(FileKind::Lock) {
+        read(discovery.path(file), Dialect::Openclaw, || discovery.open(file), &mut found, &mut errors);
+    }
+    let passed = |file: &&super::FileEntry| discovery.root(file).is_some_and(|root| root.layout == Layout::File);
+    for file in discovery.of_kind(FileKind::Main).filter(passed) {
+        let mut lock = discovery.path(file).into_os_string();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
+        if std::fs::symlink_metadata(&lock).is_ok() {
+            read(lock.clone(), Dialect::Openclaw, || Source::open(&lock), &mut found, &mut errors);
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found.dedup_by(|a, b| a.path == b.path);
+    (found, errors)
+}
+
+/// The registration that says this session is in use. `ids` are all by which it is known: that of its file, that in its
+/// records, and in sid-code every `trace_session_id`, because a resumed session is registered under those.
+pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration]) -> Option<&'a Registration> {
+    registrations.iter().find(|registration| {
+        let named = registration.session_id.as_deref().is_some_and(|id| ids.contains(&id));
+        registration.may_live() && (named || registration.file.as_deref() == Some(session))
+    })
+}
+
+/// Whether a file is longer now than it was when it was opened: somebody writes.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn grew(source: &Source) -> io::Result<bool> {
+    match source {
+        Source::File { file, size } => Ok(file.metadata()?.len() > *size),
+        Source::Bytes(_) => Ok(false),
+    }
+}
+
+/// Whether there is a process of that number. One that may not be signalled is one.
+pub fn pid_alive(pid: i64) -> State {
+    let Some(pid) = i32::try_from(pid).ok().filter(|pid| *pid > 0) else { return State::Dead };
+    exists(pid)
+}
+
+#[cfg(unix)]
+fn exists(pid: i32) -> State {
+    use rustix::io::Errno;
+    use rustix::process::{Pid, test_kill_process};
+    let Some(pid) = Pid::from_raw(pid) else { return State::Dead };
+    match test_kill_process(pid) {
+        Ok(()) | Err(Errno::PERM) => State::Alive,
+        Err(Errno::SRCH) => State::Dead,
+        Err(_) => State::Unknown,
+    }
+}
+
+#[cfg(not(unix))]
+fn exists(_: i32) -> State {
+    State::Unknown
+}
+
+/// When this machine started, in milliseconds since 1970. A registration older than that is of no process of this
+/// machine. Known on Linux only.
+pub fn machine_start() -> Option<i64> {
+    let text = small_file(Path::new("/proc/stat"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("btime "))?;
+    line.trim().parse::<i64>().ok()?.checked_mul(1000)
+}
+
+/// When a process began: in clock ticks since the machine started, as `/proc/<pid>/stat` has it.
+fn process_start(pid: i64) -> Option<i64> {
+    let text = small_file(Path::new(&format!("/proc/{pid}/stat")))?;
+    // the second field is the name in parentheses and may hold anything
+    let (_, fields) = text.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
+/// Files of `/proc` have no size, so they cannot be read as a source.
+fn small_file(path: &Path) -> Option<String> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether the process of that number is the registered one.
+fn state(pid: Option<i64>, started_at: Option<i64>, ticks: Option<i64>) -> State {
+    let Some(pid) = pid else { return State::Unknown };
+    let state = pid_alive(pid);
+    if state != State::Alive {
+        return state;
+    }
+    let Some(began) = process_start(pid) else { return state };
+    if let Some(ticks) = ticks {
+        return if ticks == began { State::Alive } else { State::Recycled };
+    }
+    // 100 on every Linux that has a libc; the system call that says so is not worth a feature of a dependency
+    const TICKS_PER_SECOND: i64 = 100;
+    let began = machine_start().and_then(|start| start.checked_add(began.checked_mul(1000)? / TICKS_PER_SECOND));
+    match (began, started_at) {
+        (Some(began), Some(registered)) if began > registered.saturating_add(TOLERANCE_MS) => State::Recycled,
+        _ => state,
+    }
+}
+
+fn read(
+    path: PathBuf,
+    agent: Dialect,
+    open: impl FnOnce() -> io::Result<Source>,
+    found: &mut Vec<Registration>,
+    errors: &mut Vec<(PathBuf, String)>,
+) {
+    match open().and_then(|source| source.read_range(0, LONGEST + 1)) {
+        Ok(bytes) => found.push(parse(path, agent, &bytes)),
+        // agents remove their entries when they end
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => errors.push((path, format!("cannot be read: {e}"))),
+    }
+}
+
+fn parse(path: PathBuf, agent: Dialect, bytes: &[u8]) -> Registration {
+    let file = (agent == Dialect::Openclaw).then(|| path.with_extension(""));
+    let mut entry = Registration {
+        path,
+        agent,
+        pid: None,
+        session_id: None,
+        file,
+        cwd: None,
+        started_at: None,
+        kind: None,
+        state: State::Unknown,
+        damaged: None,
+    };
+    if bytes.len() as u64 > LONGEST {
+        entry.damaged = Some(format!("longer than {LONGEST} bytes"));
+        return entry;
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let value: Value = match serde_json::from_slice(bytes) {
+        Ok(value @ Value::Object(_)) => value,
+        Ok(_) => {
+            entry.damaged = Some("not a JSON object".to_owned());
+            return entry;
+        }
+        Err(e) => {
+            entry.damaged = Some(format!("not JSON: {e}"));
+            return entry;
+        }
+    };
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    entry.pid = value.get("pid").and_then(whole_number);
+    entry.session_id = text("sessionId");
+    entry.cwd = text("cwd");
+    entry.kind = text("kind");
+    entry.started_at = value.get("startedAt").or_else(|| value.get("createdAt")).and_then(time);
+    let ticks = value.get("starttime").and_then(whole_number).filter(|_| agent == Dialect::Openclaw);
+    entry.state = state(entry.pid, entry.started_at, ticks);
+    entry.damaged = match (entry.pid, &entry.session_id, &entry.file) {
+        (None, ..) => Some("no process number".to_owned()),
+        (_, None, None) => Some("no session id".to_owned()),
+        _ => None,
+    };
+    entry
+}
+
+fn whole_number(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|n| n as i64))
+}
+
+/// Milliseconds since 1970, or a time as text.
+fn time(value: &Value) -> Option<i64> {
+    match value {
+        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond),
+        other => whole_number(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(agent: Dialect, text: &str) -> Registration {
+        parse(PathBuf::from("/s/a.jsonl.lock"), agent, text.as_bytes())
+    }
+
+    #[test]
+    fn process_numbers_that_cannot_be_are_dead() {
+        assert_eq!(pid_alive(0), State::Dead);
+        assert_eq!(pid_alive(-1), State::Dead);
+        assert_eq!(pid_alive(1 << 40), State::Dead);
+        assert_eq!(pid_alive(i64::MIN), State::Dead);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn this_process_is_alive_and_one_registered_long_ago_is_another() {
+        let own = i64::from(std::process::id());
+        assert_eq!(pid_alive(own), State::Alive);
+        assert_eq!(pid_alive(1), State::Alive);
+        let entry =
+            |started: &str| of(Dialect::Sid, &format!(r#"{{"sessionId":"a","pid":{own},"startedAt":{started}}}"#));
+        assert_eq!(entry("99999999999999").state, State::Alive);
+        if cfg!(target_os = "linux") {
+            assert_eq!(entry("1000").state, State::Recycled);
+            assert_eq!(entry("\"2001-01-01T00:00:00.000Z\"").state, State::Recycled);
+            assert_eq!(state(Some(own), None, Some(1)), State::Recycled);
+            assert_eq!(state(Some(own), Some(0), process_start(own)), State::Alive);
+            assert!(machine_start().is_some_and(|start| start > 0));
+        }
+        assert_eq!(entry("null").state, State::Alive);
+    }
+
+    #[test]
+    fn what_is_no_registration_is_damaged_and_never_live() {
+        for text in
+            ["", "{", "[]", "null", "{}", r#"{"pid":1}"#, r#"{"sessionId":"a"}"#, r#"{"sessionId":"a","pid":"1"}"#]
+        {
+            let entry = of(Dialect::Sid, text);
+            assert!(entry.damaged.is_some() && !entry.may_live(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lock_names_its_file() {
+        let lock = of(Dialect::Openclaw, r#"{"pid":1,"createdAt":"2026-03-04T05:06:07.000Z","starttime":1}"#);
+        assert_eq!(lock.file.as_deref(), Some(Path::new("/s/a.jsonl")));
+        assert_eq!(lock.started_at, Some(1_772_600_767_000));
+        assert_eq!(lock.damaged, None);
+    }
+
+    #[test]
+    fn a_session_is_live_by_any_of_its_ids() {
+        let entry =
+            Registration { state: State::Alive, damaged: None, ..of(Dialect::Sid, r#"{"sessionId":"p","pid":1}"#) };
+        let all = [entry];
+        assert!(live(Path::new("/x"), &["s", "p"], &all).is_some());
+        assert!(live(Path::new("/x"), &["s"], &all).is_none());
+    }
+
+    #[test]
+    fn a_file_that_was_appended_to_grew() {
+        assert!(!grew(&Source::from_bytes("a")).unwrap());
+    }
+}

@@ -1,0 +1,638 @@
+//! The walk through folders: iterative, below open handles, no link followed on the way, each folder read once.
+//!
+//! Links are put by while a root is walked and answered at its end: one that stays inside its root leads to a folder or
+//! file that was read in its own place already, or is read now under its real path; one that leaves is counted. So a
+//! file has one path however many links name it, and loops end because folders are known by device and inode.
+//!
+//! A home directory that holds agents' homes is read as those homes; nothing else in it is looked at.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::classify::{self, FileKind, Named, Names};
+use super::discover::{Discovery, FileEntry, Folder, Root};
+use super::handle::{Entry, EntryKind, FileId, Handle};
+use super::home::{Environment, Recogniser, is_named_by_id};
+use super::layout::Layout;
+use super::sniff::{Document, Shape, sniff, sniff_document};
+use super::source::Source;
+use crate::dialect::Dialect;
+
+/// No store is deeper than eight; each level costs a descriptor's open on the way down.
+const DEEPEST: usize = 64;
+
+/// How many files beside one that does not tell are asked whose they are.
+const NEIGHBOURS: usize = 16;
+
+/// How many links that leave a store are named in its root's notes.
+const NAMED_LINKS: usize = 5;
+
+/// A root whose reading is planned.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) is_file: bool,
+    root: u32,
+    /// The real file behind a link.
+    real: PathBuf,
+}
+
+/// A folder that waits to be read.
+struct Pending {
+    root: u32,
+    below: PathBuf,
+    layout: Layout,
+    depth: usize,
+}
+
+/// A link that waits for the end of its root.
+struct Link {
+    root: u32,
+    below: PathBuf,
+    name: OsString,
+    layout: Layout,
+}
+
+/// A file whose agent neither layout nor content told, in a folder of no layout.
+#[derive(Default)]
+struct Untold {
+    files: Vec<usize>,
+    votes: HashMap<Dialect, usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Walk {
+    insist: Option<Dialect>,
+    recogniser: Recogniser,
+    found: Discovery,
+    visited: HashSet<FileId>,
+    named: HashMap<FileId, Vec<OsString>>,
+}
+
+impl Walk {
+    pub(super) fn new(insist: Option<Dialect>, env: &Environment) -> Self {
+        Walk {
+            insist,
+            recogniser: Recogniser::new(env),
+            found: Discovery::default(),
+            visited: HashSet::new(),
+            named: HashMap::new(),
+        }
+    }
+
+    pub(super) fn finish(self) -> Discovery {
+        self.found
+    }
+
+    /// Looks at a path that a person gave and makes it a root.
+    pub(super) fn plan(&mut self, given: &Path) -> Option<Plan> {
+        let root = u32::try_from(self.found.roots.len()).ok()?;
+        let mut entry = Root {
+            given: given.to_owned(),
+            path: given.to_owned(),
+            dialect: self.insist,
+            layout: Layout::Plain,
+            store: None,
+            notes: Vec::new(),
+        };
+        if given == Path::new("-") {
+            entry.layout = Layout::Stdin;
+            self.found.roots.push(entry);
+            return None;
+        }
+        match look(given, &mut entry.notes) {
+            Ok((is_file, real)) => {
+                entry.layout = if is_file { Layout::File } else { Layout::Plain };
+                self.found.roots.push(entry);
+                Some(Plan { is_file, root, real })
+            }
+            Err(message) => {
+                self.found.errors.push((given.to_owned(), message));
+                None
+            }
+        }
+    }
+
+    /// A file that a person passed: read whatever its name is, and nothing beside it.
+    pub(super) fn file(&mut self, plan: &Plan) {
+        let folder = plan.real.parent().unwrap_or(Path::new("")).to_owned();
+        let Some(name) = plan.real.file_name().map(OsStr::to_owned) else { return };
+        let opened = Handle::open_root(&folder).and_then(|handle| {
+            let (id, mtime_ms) = handle.itself()?;
+            Ok((id, mtime_ms, Source::open(&plan.real)?, handle.stat(&name)?.mtime_ms, handle))
+        });
+        let (id, folder_mtime, source, mtime_ms, handle) = match opened {
+            Ok(opened) => opened,
+            Err(e) => return self.error(plan.real.clone(), format!("cannot be opened: {e}")),
+        };
+        let siblings = self.named.entry(id).or_default();
+        if siblings.contains(&name) {
+            return;
+        }
+        siblings.push(name.clone());
+
+        let place = self.recogniser.place(&folder).filter(|(layout, _)| layout.agrees_with(self.insist));
+        let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
+        let (kind, told) = match self.passed_kind(layout, &folder, &name, &source) {
+            Ok(known) => known,
+            Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
+        };
+        let mut note = None;
+        let dialect = self.insist.or(agreed(told, layout)).or_else(|| {
+            let near = neighbours(&handle, &name)?;
+            note = Some(format!("nothing in it tells the agent; the files beside it are {}'s", near.agent()));
+            Some(near)
+        });
+        if let Some(root) = self.found.roots.get_mut(plan.root as usize) {
+            root.dialect = dialect;
+            root.store = place.map(|(_, home)| home);
+            root.notes.extend(note);
+        }
+        let index = self.add_folder(folder, plan.root, layout, folder_mtime);
+        let size = source.size();
+        self.found.files.push(FileEntry { name: name.into(), size, mtime_ms, folder: index, kind, dialect });
+    }
+
+    /// What a passed file is: what its place and its content say; a session if they do not say.
+    fn passed_kind(
+        &self,
+        layout: Layout,
+        folder: &Path,
+        name: &OsStr,
+        source: &Source,
+    ) -> io::Result<(FileKind, Option<Dialect>)> {
+        let bytes = name.as_encoded_bytes();
+        let names = Names(&[]);
+        let by_place = classify::by_name(layout, bytes, &names, true);
+        if bytes.ends_with(b".json") {
+            return Ok(match (by_place, sniff_document(source)?) {
+                (_, Some(Document::Whole)) => (FileKind::Whole, Some(Dialect::Sid)),
+                (_, Some(Document::CheckpointIndex)) => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
+                (Named::Is(kind), None) => (kind, layout.dialect()),
+                _ if bytes == b"index.json" => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
+                _ if classify::is_session_id(&bytes[..bytes.len() - 5]) || is_named_by_id(folder) => {
+                    (FileKind::Whole, Some(Dialect::Sid))
+                }
+                _ => (FileKind::Other, None),
+            });
+        }
+        let shape = sniff(source)?;
+        let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
+        let told = shape.dialect();
+        Ok(match (by_place, shape) {
+            (Named::Is(kind), _) if !matches!(kind, FileKind::Other | FileKind::SyncCopy | FileKind::Main) => {
+                (kind, told)
+            }
+            (_, Shape::SidSidechain) => (FileKind::Sidechain, told),
+            (_, Shape::History) => (FileKind::History, told),
+            (_, Shape::Unknown) if by_place == Named::AskSid && classify::is_sidechain_name(stem, &names) => {
+                (FileKind::Sidechain, told)
+            }
+            (_, Shape::Session(Dialect::Claude)) if stem.starts_with(b"agent-") => (FileKind::Subagent, told),
+            _ => (FileKind::Main, told),
+        })
+    }
+
+    /// A folder that a person passed, and everything below it.
+    pub(super) fn folder(&mut self, plan: &Plan) {
+        let Some(given) = self.found.roots.get(plan.root as usize).map(|root| root.path.clone()) else { return };
+        let place = self.recogniser.place(&given).filter(|(layout, _)| layout.agrees_with(self.insist));
+        if let Some((layout, home)) = place {
+            self.settle(plan.root, given, layout, Some(home));
+            return self.walk(plan.root, layout);
+        }
+        let homes: Vec<_> =
+            Recogniser::inside(&given).into_iter().filter(|(_, layout)| layout.agrees_with(self.insist)).collect();
+        if homes.is_empty() {
+            return self.walk(plan.root, Layout::Plain);
+        }
+        for (at, (home, layout)) in homes.iter().enumerate() {
+            let root = if at == 0 { Some(plan.root) } else { self.add_root(&given) };
+            let Some(root) = root else { return };
+            self.settle(root, home.clone(), *layout, Some(home.clone()));
+            self.note(root, format!("holds '{}', which is read; nothing else in it is", home.display()));
+            let mut notes = Vec::new();
+            match look(home, &mut notes) {
+                Ok(_) => notes.into_iter().for_each(|note| self.note(root, note)),
+                Err(message) => return self.error(home.clone(), message),
+            }
+            self.walk(root, *layout);
+        }
+    }
+
+    fn walk(&mut self, root: u32, layout: Layout) {
+        let mut pending = vec![Pending { root, below: PathBuf::new(), layout, depth: 0 }];
+        let mut links = Vec::new();
+        let mut untold = Untold::default();
+        loop {
+            while let Some(next) = pending.pop() {
+                self.read(next, &mut pending, &mut links, &mut untold);
+            }
+            if links.is_empty() {
+                break;
+            }
+            self.answer(std::mem::take(&mut links), &mut pending);
+        }
+        self.settle_untold(root, &untold);
+    }
+
+    /// Reads one folder.
+    fn read(&mut self, mut here: Pending, pending: &mut Vec<Pending>, links: &mut Vec<Link>, untold: &mut Untold) {
+        let path = self.path(here.root, &here.below);
+        if here.depth > DEEPEST {
+            return self.error(path, format!("deeper than {DEEPEST} folders: not read"));
+        }
+        let handle = self.open(here.root, &here.below).and_then(|handle| Ok((handle.itself()?, handle)));
+        let ((id, mtime_ms), handle) = match handle {
+            Ok(known) => known,
+            Err(e) => return self.error(path, format!("folder cannot be opened: {e}")),
+        };
+        let named = self.named.get(&id).cloned().unwrap_or_default();
+        if !self.visited.insert(id) {
+            if here.depth == 0 {
+                self.note(here.root, "lies in another path that was given, and is read there".to_owned());
+            }
+            return;
+        }
+        let (mut entries, stopped) = handle.list(usize::MAX);
+        if let Some(e) = stopped {
+            self.error(path.clone(), format!("folder cannot be read: {e}"));
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        if here.layout == Layout::Plain
+            && self.worth_a_look(&path, &entries)
+            && let Some(home) = self.recogniser.home(&path, &handle).filter(|home| home.agrees_with(self.insist))
+        {
+            here = self.enter_home(here, &path, home);
+        }
+        for entry in entries.iter_mut().filter(|entry| entry.kind == EntryKind::Unknown) {
+            entry.kind = handle.stat(&entry.name).map_or(EntryKind::Special, |meta| meta.kind);
+        }
+        let folder = self.add_folder(path, here.root, here.layout, mtime_ms);
+        self.read_files(&here, &handle, folder, &entries, &named, untold);
+        for entry in entries.into_iter().rev() {
+            match entry.kind {
+                EntryKind::Folder => match here.layout.child(entry.name.as_encoded_bytes()) {
+                    Some(layout) => pending.push(Pending {
+                        root: here.root,
+                        below: here.below.join(&entry.name),
+                        layout,
+                        depth: here.depth + 1,
+                    }),
+                    None => self.found.other_folders += 1,
+                },
+                EntryKind::Link => links.push(Link {
+                    root: here.root,
+                    below: here.below.clone(),
+                    name: entry.name,
+                    layout: here.layout,
+                }),
+                EntryKind::Special => self.found.specials += 1,
+                EntryKind::File | EntryKind::Unknown => {}
+            }
+        }
+    }
+
+    fn worth_a_look(&self, path: &Path, entries: &[Entry]) -> bool {
+        let marked = |entry: &Entry| {
+            entry.kind != EntryKind::File && ["sessions", "projects", "agents"].iter().any(|n| entry.name == *n)
+        };
+        entries.iter().any(marked) || path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    }
+
+    /// A home inside a plain folder is a root of its own.
+    fn enter_home(&mut self, here: Pending, path: &Path, home: Layout) -> Pending {
+        let given = self.found.roots.get(here.root as usize).map(|root| root.given.clone()).unwrap_or_default();
+        let Some(root) = self.add_root(&given) else { return here };
+        self.settle(root, path.to_owned(), home, Some(path.to_owned()));
+        Pending { root, below: PathBuf::new(), layout: home, depth: here.depth }
+    }
+
+    fn read_files(
+        &mut self,
+        here: &Pending,
+        handle: &Handle,
+        folder: u32,
+        entries: &[Entry],
+        named: &[OsString],
+        untold: &mut Untold,
+    ) {
+        let names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_encoded_bytes()).collect();
+        let names = Names(&names);
+        let shallow =
+            here.depth == 0 || self.found.folders.get(folder as usize).is_some_and(|f| is_named_by_id(&f.path));
+        let first = untold.files.len();
+        let mut votes: HashMap<Dialect, usize> = HashMap::new();
+        for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File && !named.contains(&entry.name)) {
+            let known = classify::by_name(here.layout, entry.name.as_encoded_bytes(), &names, shallow);
+            if here.layout == Layout::OpenclawDatabase && entry.name.as_encoded_bytes().ends_with(b".sqlite") {
+                let path = self.path(here.root, &here.below).join(&entry.name);
+                self.note(here.root, format!("'{}' holds sessions that are not read: a database", path.display()));
+            }
+            if known == Named::Nothing {
+                self.found.other_files += 1;
+                continue;
+            }
+            let file = match self.look_into(here.layout, handle, &entry.name, known, &names) {
+                Ok(Some(file)) => FileEntry { folder, ..file },
+                Ok(None) => {
+                    self.found.other_files += 1;
+                    continue;
+                }
+                Err(e) => {
+                    self.lost(here, &entry.name, known, &e);
+                    continue;
+                }
+            };
+            if here.layout == Layout::Plain && self.insist.is_none() {
+                match file.dialect {
+                    Some(dialect) => *votes.entry(dialect).or_default() += 1,
+                    None if file.kind.is_evidence() => untold.files.push(self.found.files.len()),
+                    None => {}
+                }
+            }
+            self.found.files.push(file);
+        }
+        if let Some(dialect) = most(&votes) {
+            for at in untold.files.drain(first..) {
+                if let Some(file) = self.found.files.get_mut(at) {
+                    file.dialect = Some(dialect);
+                }
+            }
+        }
+        votes.into_iter().for_each(|(dialect, n)| *untold.votes.entry(dialect).or_default() += n);
+    }
+
+    /// Makes an entry of a file, opening it when its name does not tell. None: it is nothing of a store.
+    fn look_into(
+        &self,
+        layout: Layout,
+        handle: &Handle,
+        name: &OsStr,
+        known: Named,
+        names: &Names<'_>,
+    ) -> io::Result<Option<FileEntry>> {
+        let meta = handle.stat(name)?;
+        let bytes = name.as_encoded_bytes();
+        let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
+        let (kind, told) = match known {
+            Named::Nothing => return Ok(None),
+            Named::Is(kind) => (kind, None),
+            Named::AskSid => match sniff(&handle.open_file(name)?)? {
+                Shape::SidSidechain => (FileKind::Sidechain, None),
+                Shape::Session(_) => (FileKind::Main, None),
+                _ if classify::is_sidechain_name(stem, names) => (FileKind::Sidechain, None),
+                _ => (FileKind::Main, None),
+            },
+            Named::AskAny => {
+                let shape = sniff(&handle.open_file(name)?)?;
+                (self.plain_kind(shape, bytes, names), shape.dialect())
+            }
+            Named::AskJson => match sniff_document(&handle.open_file(name)?)? {
+                Some(Document::Whole) => (FileKind::Whole, Some(Dialect::Sid)),
+                Some(Document::CheckpointIndex) => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
+                None => return Ok(None),
+            },
+        };
+        let dialect = self.insist.or(told).or(layout.dialect());
+        Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, dialect }))
+    }
+
+    /// A `.jsonl` in a folder of no layout.
+    fn plain_kind(&self, shape: Shape, name: &[u8], names: &Names<'_>) -> FileKind {
+        match shape {
+            Shape::History => FileKind::History,
+            Shape::Foreign if self.insist.is_none() => FileKind::Other,
+            _ if classify::is_sync_copy(name, names) => FileKind::SyncCopy,
+            Shape::SidSidechain => FileKind::Sidechain,
+            Shape::Session(Dialect::Claude) if name.starts_with(b"agent-") => FileKind::Subagent,
+            Shape::Session(Dialect::Pi) if classify::is_openclaw_sidecar(name) => FileKind::Other,
+            _ => FileKind::Main,
+        }
+    }
+
+    /// Links of a root, answered when everything else in it was read.
+    fn answer(&mut self, links: Vec<Link>, pending: &mut Vec<Pending>) {
+        let mut listed: Option<HashSet<(PathBuf, OsString)>> = None;
+        let mut left: HashMap<u32, usize> = HashMap::new();
+        for link in links {
+            let path = self.path(link.root, &link.below).join(&link.name);
+            let root = self.found.roots.get(link.root as usize).map(|root| root.path.clone()).unwrap_or_default();
+            let real = path.canonicalize().ok().zip(root.canonicalize().ok());
+            let Some((target, real_root)) = real else {
+                self.found.skipped_links += 1;
+                continue;
+            };
+            let Ok(below) = target.strip_prefix(&real_root).map(Path::to_owned) else {
+                self.found.skipped_links += 1;
+                self.found.links_left_store += 1;
+                let layout = link.layout.child(link.name.as_encoded_bytes());
+                if layout.is_some_and(|layout| layout != Layout::Plain)
+                    || link.name.as_encoded_bytes().ends_with(b".jsonl")
+                {
+                    *left.entry(link.root).or_default() += 1;
+                    if left.get(&link.root).is_some_and(|n| *n <= NAMED_LINKS) {
+                        let (path, target) = (path.display(), target.display());
+                        self.note(
+                            link.root,
+                            format!("'{path}' is a link that leaves the store, not followed to '{target}'"),
+                        );
+                    }
+                }
+                continue;
+            };
+            if target.is_dir() {
+                let layout = link.layout.child(link.name.as_encoded_bytes());
+                let seen =
+                    Handle::open_root(&target).and_then(|h| h.itself()).map(|(id, _)| self.visited.contains(&id));
+                match (layout, seen) {
+                    (Some(layout), Ok(false)) => {
+                        self.found.followed_links += 1;
+                        let depth = below.components().count();
+                        pending.push(Pending { root: link.root, below, layout, depth });
+                    }
+                    _ => self.found.skipped_links += 1,
+                }
+                continue;
+            }
+            let listed = listed.get_or_insert_with(|| {
+                let real = |file: &FileEntry| {
+                    Some((self.found.folder(file)?.path.canonicalize().ok()?, file.name.to_os_string()))
+                };
+                self.found.files.iter().filter_map(real).collect()
+            });
+            self.follow_file(&link, &below, &target, listed);
+        }
+        for (root, n) in left.into_iter().filter(|(_, n)| *n > NAMED_LINKS) {
+            self.note(root, format!("and {} more links that leave the store", n - NAMED_LINKS));
+        }
+    }
+
+    fn follow_file(&mut self, link: &Link, below: &Path, target: &Path, listed: &mut HashSet<(PathBuf, OsString)>) {
+        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
+        let known = classify::by_name(link.layout, link.name.as_encoded_bytes(), &Names(&[]), false);
+        if known == Named::Nothing || !listed.insert((folder.to_owned(), name.to_owned())) {
+            self.found.skipped_links += 1;
+            return;
+        }
+        let above = below.parent().unwrap_or(Path::new("")).to_owned();
+        let opened = self.open(link.root, &above).and_then(|handle| Ok((handle.itself()?.1, handle)));
+        let made = opened.and_then(|(mtime_ms, handle)| {
+            let file = self.look_into(link.layout, &handle, name, known, &Names(&[]))?;
+            Ok((mtime_ms, file))
+        });
+        match made {
+            Ok((mtime_ms, Some(file))) => {
+                let path = self.path(link.root, &above);
+                let folder = self.add_folder(path, link.root, link.layout, mtime_ms);
+                self.found.followed_links += 1;
+                self.found.files.push(FileEntry { folder, ..file });
+            }
+            // a link to what is no plain file, or to nothing of a store
+            _ => self.found.skipped_links += 1,
+        }
+    }
+
+    /// Files of which nothing tells whose they are: their root's, if the rest of it is of one agent; else no sessions.
+    fn settle_untold(&mut self, root: u32, untold: &Untold) {
+        let dialect = self.insist.or(most(&untold.votes));
+        for at in &untold.files {
+            if let Some(file) = self.found.files.get_mut(*at) {
+                file.dialect = dialect;
+                if dialect.is_none() {
+                    file.kind = FileKind::Other;
+                }
+            }
+        }
+        if let Some(root) = self.found.roots.get_mut(root as usize)
+            && root.layout == Layout::Plain
+            && untold.votes.len() == 1
+        {
+            root.dialect = dialect;
+        }
+    }
+
+    /// A file that was listed and could not be looked at.
+    fn lost(&mut self, here: &Pending, name: &OsStr, known: Named, e: &io::Error) {
+        let evidence = match known {
+            Named::Is(kind) => kind.is_evidence(),
+            _ => true,
+        };
+        if e.kind() == io::ErrorKind::NotFound && !evidence {
+            self.found.vanished += 1;
+            return;
+        }
+        let path = self.path(here.root, &here.below).join(name);
+        let message = match e.kind() {
+            io::ErrorKind::NotFound => "vanished while the folder was read".to_owned(),
+            _ => format!("cannot be read: {e}"),
+        };
+        self.error(path, message);
+    }
+
+    fn open(&self, root: u32, below: &Path) -> io::Result<Handle> {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let root = self.found.roots.get(root as usize).ok_or_else(missing)?;
+        Handle::open_root(&root.path)?.below(below)
+    }
+
+    fn path(&self, root: u32, below: &Path) -> PathBuf {
+        let root = self.found.roots.get(root as usize).map(|root| root.path.clone()).unwrap_or_default();
+        if below.as_os_str().is_empty() { root } else { root.join(below) }
+    }
+
+    fn add_root(&mut self, given: &Path) -> Option<u32> {
+        let index = u32::try_from(self.found.roots.len()).ok()?;
+        self.found.roots.push(Root {
+            given: given.to_owned(),
+            path: given.to_owned(),
+            dialect: self.insist,
+            layout: Layout::Plain,
+            store: None,
+            notes: Vec::new(),
+        });
+        Some(index)
+    }
+
+    fn settle(&mut self, root: u32, path: PathBuf, layout: Layout, store: Option<PathBuf>) {
+        let insist = self.insist;
+        if let Some(root) = self.found.roots.get_mut(root as usize) {
+            root.path = path;
+            root.layout = layout;
+            root.store = store;
+            root.dialect = insist.or(layout.dialect());
+        }
+    }
+
+    fn add_folder(&mut self, path: PathBuf, root: u32, layout: Layout, mtime_ms: i64) -> u32 {
+        let index = u32::try_from(self.found.folders.len()).unwrap_or(u32::MAX);
+        self.found.folders.push(Folder { path, root, layout, mtime_ms });
+        index
+    }
+
+    fn note(&mut self, root: u32, note: String) {
+        if let Some(root) = self.found.roots.get_mut(root as usize) {
+            root.notes.push(note);
+        }
+    }
+
+    fn error(&mut self, path: PathBuf, message: String) {
+        self.found.errors.push((path, message));
+    }
+}
+
+/// What a given path is: a file or a folder, and the real path of a file behind a link. Notes that a link was followed.
+fn look(given: &Path, notes: &mut Vec<String>) -> Result<(bool, PathBuf), String> {
+    // a trailing separator would make the system follow a link in silence
+    let path: PathBuf = given.components().collect();
+    let meta = std::fs::symlink_metadata(&path).map_err(|e| refusal(&e))?;
+    let (meta, real) = if meta.is_symlink() {
+        let real = path.canonicalize().map_err(|e| format!("is a link that leads nowhere: {e}"))?;
+        notes.push(format!("is a link, followed to '{}'", real.display()));
+        (std::fs::metadata(&real).map_err(|e| refusal(&e))?, real)
+    } else {
+        (meta, path)
+    };
+    match (meta.is_file(), meta.is_dir()) {
+        (true, _) => Ok((true, real)),
+        (_, true) => Ok((false, real)),
+        _ => Err("neither a plain file nor a folder: not opened".to_owned()),
+    }
+}
+
+fn refusal(e: &io::Error) -> String {
+    match e.kind() {
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        _ => format!("cannot be read: {e}"),
+    }
+}
+
+/// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. What pi and
+/// OpenClaw write is told apart by the place only.
+fn agreed(told: Option<Dialect>, layout: Layout) -> Option<Dialect> {
+    match (told, layout.dialect()) {
+        (Some(Dialect::Pi), Some(Dialect::Openclaw)) => Some(Dialect::Openclaw),
+        (told, place) => told.or(place),
+    }
+}
+
+/// Whose most of the sessions beside a file are.
+fn neighbours(handle: &Handle, name: &OsStr) -> Option<Dialect> {
+    let (mut entries, _) = handle.list(usize::MAX);
+    entries.retain(|e| e.kind == EntryKind::File && e.name != *name && e.name.as_encoded_bytes().ends_with(b".jsonl"));
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut votes = HashMap::new();
+    for entry in entries.iter().take(NEIGHBOURS) {
+        let told = handle.open_file(&entry.name).and_then(|source| sniff(&source)).ok().and_then(Shape::dialect);
+        if let Some(dialect) = told {
+            *votes.entry(dialect).or_default() += 1;
+        }
+    }
+    most(&votes)
+}
+
+/// The agent with most votes; of equals the first in the order of [`Dialect`], so that the answer is always the same.
+fn most(votes: &HashMap<Dialect, usize>) -> Option<Dialect> {
+    votes.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))).map(|(dialect, _)| *dialect)
+}
