@@ -129,3 +129,10 @@ pub fn is_fork_start(dialect: Dialect, record: &Record) -> bool {
 pub fn numbered(records: &[Record]) -> impl DoubleEndedIterator<Item = (u32, &Record)> + ExactSizeIterator {
     records.iter().enumerate().map(|(n, r)| (n as u32, r))
 }
+
+impl Graph {
+    /// Whether a record takes part in the chain, by the record alone.
+    pub fn has_kind(&self, record: &Record) -> bool {
+        is_node(self.dialect, record)
+    }
+}

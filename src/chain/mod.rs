@@ -5,7 +5,9 @@
 
 pub mod claude;
 pub mod graph;
+pub mod heal;
 pub mod pi;
+pub mod shape;
 pub mod sid;
 
 use crate::dialect::Dialect;

@@ -7,7 +7,9 @@ pub mod chain;
 pub mod gate;
 pub mod lines;
 pub mod registry;
+pub mod resume;
 
+use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};
 use crate::session::Session;
 use std::collections::BTreeMap;
@@ -23,6 +25,22 @@ pub struct Context<'a> {
     pub now: i64,
     /// How many places of one code are collected for one file.
     pub places: usize,
+}
+
+/// What all families say of one session, in file order, and the session mended where there was something to mend.
+pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>) {
+    let mut found = Collector::new(context.places);
+    lines::check(context, &mut found);
+    let healed = chain::check(context, &mut found);
+    (found.finish(), healed)
+}
+
+/// `1 record`, `3 records`.
+pub fn counted(count: impl Into<u64>, what: &str) -> String {
+    match count.into() {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
 }
 
 impl Context<'_> {

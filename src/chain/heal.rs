@@ -1,0 +1,516 @@
+//! What an undamaged file would bring back: the same loader, run on the records with their lost links mended.
+//!
+//! Whole records inside damaged lines count as records, and each break gets the parent that a repair would give it, with
+//! the evidence for it. The RESUME verdict, C210 and the repair plan all stand on this one account of the damage.
+
+use std::collections::HashMap;
+
+use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
+use super::shape::is_prompt;
+use super::{Chain, Mode};
+use crate::dialect::Dialect;
+use crate::record::damage::BadKind;
+use crate::record::facts::{Facts, Id, Kind, Record, flag};
+use crate::store::Source;
+
+/// Where a record of the mended file comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// A record of the file.
+    Record(u32),
+    /// A whole record inside a damaged line.
+    Hidden(u32),
+    /// The header or start record that is not there.
+    MadeUp,
+}
+
+/// How sure a new link is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Evidence {
+    /// The lost pointer can be read in the damaged bytes.
+    Legible,
+    /// There is one candidate.
+    Unique,
+    /// The nearest earlier record of the main line.
+    Nearest,
+}
+
+impl Evidence {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Evidence::Legible => "legible",
+            Evidence::Unique => "unique",
+            Evidence::Nearest => "nearest",
+        }
+    }
+}
+
+/// Why a link is broken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// No record bears the parent's id (C201).
+    MissingParent,
+    /// A root that is none of the lawful ones (C202).
+    ExtraRoot,
+    /// Its own parent (C203).
+    SelfParent,
+    /// On a loop (C204).
+    Cycle,
+    /// The parent stands below, where the loader does not look (C205).
+    ParentBelow,
+    /// No parent key, or one of the wrong type (C209).
+    NoParentKey,
+    /// Below a subagent's row (C213).
+    SideParent,
+}
+
+impl Broken {
+    /// The code of the rule that tells it.
+    pub fn code(self) -> &'static str {
+        match self {
+            Broken::MissingParent => "C201",
+            Broken::ExtraRoot => "C202",
+            Broken::SelfParent => "C203",
+            Broken::Cycle => "C204",
+            Broken::ParentBelow => "C205",
+            Broken::NoParentKey => "C209",
+            Broken::SideParent => "C213",
+        }
+    }
+}
+
+/// One mended link. Numbers are places in [`Healed::records`].
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// The record whose parent is mended.
+    pub child: u32,
+    /// Its new parent; none makes it a root.
+    pub parent: Option<u32>,
+    /// What was wrong.
+    pub broken: Broken,
+    /// How sure it is.
+    pub evidence: Evidence,
+}
+
+/// The mended file.
+#[derive(Debug)]
+pub struct Healed {
+    /// Its records, in file order.
+    pub records: Vec<Record>,
+    /// Where each comes from.
+    pub origins: Vec<Origin>,
+    /// The links that were mended, in file order.
+    pub links: Vec<Link>,
+    /// Records that were given the id that their child names (C209).
+    pub named: Vec<u32>,
+    /// What the loader makes of it.
+    pub chain: Chain,
+}
+
+impl Healed {
+    /// Messages that come back from the mended file and do not from the file as it is.
+    pub fn lost<'a>(&'a self, chain: &Chain) -> impl Iterator<Item = u32> + use<'a> {
+        let back: std::collections::HashSet<u32> = chain.messages.iter().copied().collect();
+        self.chain.messages.iter().copied().filter(move |&n| match self.origins[n as usize] {
+            Origin::Record(m) => !back.contains(&m),
+            Origin::Hidden(_) => true,
+            Origin::MadeUp => false,
+        })
+    }
+}
+
+/// Mends the file, if there is anything to mend that a loader's result depends on.
+pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, source: &Source) -> Option<Healed> {
+    if chain.mode == Mode::File || (chain.mode == Mode::Linear && chain.refusal.is_none()) {
+        return None;
+    }
+    let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
+    if facts.records.first().is_some_and(side) {
+        return None;
+    }
+    let mut mender = Mender::new(dialect, facts, graph, chain)?;
+    mender.name_the_nameless();
+    mender.link(facts, source);
+    Some(mender.load(facts))
+}
+
+struct Mender {
+    dialect: Dialect,
+    records: Vec<Record>,
+    origins: Vec<Origin>,
+    links: Vec<Link>,
+    named: Vec<u32>,
+}
+
+impl Mender {
+    /// The records of the file and the whole ones inside damaged lines, in file order; none when nothing is damaged that
+    /// a loader's result can depend on. A hidden copy of a record that also stands on a line of its own is left out:
+    /// clients write a lost record again.
+    fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain) -> Option<Self> {
+        let extra: Vec<u32> = numbered(&facts.hidden)
+            .filter(|(_, r)| r.kind == Kind::Start || (is_node(dialect, r) && graph.find(r.id, facts).is_none()))
+            .map(|(n, _)| n)
+            .collect();
+        let sound = extra.is_empty() && chain.refusal.is_none() && !broken_anywhere(dialect, facts, graph);
+        if sound {
+            return None;
+        }
+        let mut records = Vec::with_capacity(facts.records.len() + extra.len());
+        let mut origins = Vec::with_capacity(records.capacity());
+        let mut next = extra.iter().copied().peekable();
+        for (n, record) in numbered(&facts.records) {
+            if record.kind == Kind::NonObject {
+                continue;
+            }
+            while let Some(h) = next.next_if(|&h| facts.hidden[h as usize].offset < record.offset) {
+                records.push(facts.hidden[h as usize]);
+                origins.push(Origin::Hidden(h));
+            }
+            records.push(*record);
+            origins.push(Origin::Record(n));
+        }
+        for h in next {
+            records.push(facts.hidden[h as usize]);
+            origins.push(Origin::Hidden(h));
+        }
+        let mut mender = Mender { dialect, records, origins, links: Vec::new(), named: Vec::new() };
+        mender.make_up_head(facts);
+        Some(mender)
+    }
+
+    /// A pi file without its header, a sid-code file without its start: what is lost stands before everything else.
+    fn make_up_head(&mut self, facts: &Facts) {
+        let present = match self.dialect {
+            Dialect::Claude => true,
+            Dialect::Sid => self.records.iter().any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID)),
+            Dialect::Pi | Dialect::Openclaw => self.records.first().is_some_and(super::pi::is_header),
+        };
+        if present || facts.records.is_empty() {
+            return;
+        }
+        let head = Record {
+            kind: Kind::Start,
+            flags: flag::SESSION_ID | flag::ID_STRING | flag::PARENT_KEY,
+            // The first record of a sid-code chain names its start: the id that is lost is the one it names.
+            id: match self.dialect {
+                Dialect::Sid => self.records.iter().find(|r| is_node(self.dialect, r)).map_or(Id::NONE, |r| r.parent),
+                _ => Id::NONE,
+            },
+            ..Record::default()
+        };
+        let id = if head.id.is_none() { Id::of(b"the head that is not there") } else { head.id };
+        self.records.insert(0, Record { id, ..head });
+        self.origins.insert(0, Origin::MadeUp);
+    }
+
+    /// C209: chain records without an id, where the next one names an id that nobody bears: that is their id.
+    fn name_the_nameless(&mut self) {
+        let facts = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
+        let graph = Graph::new(self.dialect, &facts);
+        let mut given = Vec::new();
+        for (n, record) in numbered(&facts.records) {
+            if !lacks_id(self.dialect, record) {
+                continue;
+            }
+            let next = numbered(&facts.records[n as usize + 1..])
+                .map(|(m, r)| (n + 1 + m, r))
+                .find(|(_, r)| is_node(self.dialect, r));
+            let id = match next {
+                Some((m, child)) if graph.parent[m as usize] == MISSING => child.parent,
+                _ => Id::of_other(&record.offset.to_le_bytes()),
+            };
+            given.push((n, id));
+        }
+        self.records = facts.records;
+        for (n, id) in given {
+            let record = &mut self.records[n as usize];
+            record.id = id;
+            record.flags = record.flags & !flag::ID_OTHER | flag::ID_STRING;
+            self.named.push(n);
+        }
+    }
+
+    fn link(&mut self, facts: &Facts, source: &Source) {
+        let view =
+            Facts { records: std::mem::take(&mut self.records), blocks: facts.blocks.clone(), ..Facts::default() };
+        let graph = Graph::new(self.dialect, &view);
+        let mut broken: Vec<(u32, Broken)> = breaks(self.dialect, &view, &graph).collect();
+        broken.extend(loops(&graph, &view).into_iter().map(|(n, _)| (n, Broken::Cycle)));
+        broken.sort_by_key(|b| b.0);
+        broken.dedup_by_key(|b| b.0);
+        let mut places = Places::new(self.dialect, &view, &graph, &broken);
+        let legible = Legible::new(self.dialect, facts, source, &view, &graph);
+        for (n, what) in broken {
+            let read = if what == Broken::MissingParent { legible.parent_of(n, &view, &self.origins) } else { None };
+            let candidate = read.or_else(|| places.candidate(n, what));
+            let (parent, evidence) = match candidate {
+                Some((p, evidence)) if places.join(n, p) => (Some(p), evidence),
+                _ => (None, Evidence::Nearest),
+            };
+            self.links.push(Link { child: n, parent, broken: what, evidence });
+        }
+        self.records = view.records;
+        for link in &self.links {
+            let parent = link.parent.map_or(Id::NONE, |p| self.records[p as usize].id);
+            let record = &mut self.records[link.child as usize];
+            record.parent = parent;
+            record.flags = record.flags & !(flag::PARENT_OTHER | flag::PARENT_CONTAINER) | flag::PARENT_KEY;
+            if !parent.is_none() {
+                record.flags |= flag::PARENT_STRING;
+            }
+        }
+    }
+
+    fn load(self, facts: &Facts) -> Healed {
+        let mended = Facts {
+            blocks: facts.blocks.clone(),
+            version: facts.version.clone(),
+            records: self.records,
+            ..Facts::default()
+        };
+        let graph = Graph::new(self.dialect, &mended);
+        let chain = super::load(self.dialect, &mended, &graph);
+        Healed { records: mended.records, origins: self.origins, links: self.links, named: self.named, chain }
+    }
+}
+
+/// Whether a record of a chain type bears no id.
+pub fn lacks_id(dialect: Dialect, record: &Record) -> bool {
+    let chained = match dialect {
+        Dialect::Claude => matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment),
+        Dialect::Sid => !matches!(record.kind, Kind::Other | Kind::NonObject),
+        Dialect::Pi => !matches!(record.kind, Kind::NonObject | Kind::Start),
+        Dialect::Openclaw => false,
+    };
+    chained && !record.has(flag::ID_STRING)
+}
+
+/// Records whose link to their parent is broken, loops of two or more left out, in file order.
+pub fn breaks<'a>(
+    dialect: Dialect,
+    facts: &'a Facts,
+    graph: &'a Graph,
+) -> impl Iterator<Item = (u32, Broken)> + use<'a> {
+    let first = first_node(dialect, facts);
+    numbered(&facts.records).filter_map(move |(n, _)| what_is_broken(dialect, n, first, graph, facts).map(|b| (n, b)))
+}
+
+fn first_node(dialect: Dialect, facts: &Facts) -> u32 {
+    numbered(&facts.records).find(|(_, r)| is_node(dialect, r)).map_or(u32::MAX, |(n, _)| n)
+}
+
+fn broken_anywhere(dialect: Dialect, facts: &Facts, graph: &Graph) -> bool {
+    breaks(dialect, facts, graph).next().is_some()
+        || facts.records.iter().any(|r| lacks_id(dialect, r))
+        || !loops(graph, facts).is_empty()
+}
+
+fn what_is_broken(dialect: Dialect, n: u32, first: u32, graph: &Graph, facts: &Facts) -> Option<Broken> {
+    let record = &facts.records[n as usize];
+    if !is_node(dialect, record) || super::graph::is_fork_start(dialect, record) {
+        return None;
+    }
+    if record.id == record.parent && !record.parent.is_none() {
+        return Some(Broken::SelfParent);
+    }
+    if matches!(dialect, Dialect::Sid | Dialect::Pi) && !record.has(flag::PARENT_KEY) {
+        return (n != first).then_some(Broken::NoParentKey);
+    }
+    if record.has(flag::PARENT_OTHER) {
+        return Some(Broken::NoParentKey);
+    }
+    match graph.parent[n as usize] {
+        MISSING => (n != first).then_some(Broken::MissingParent),
+        NO_PARENT => (dialect == Dialect::Sid && n != first).then_some(Broken::ExtraRoot),
+        p if dialect == Dialect::Sid && p > n => Some(Broken::ParentBelow),
+        p if dialect == Dialect::Claude && is_side_link(record, &facts.records[p as usize], facts) => {
+            Some(Broken::SideParent)
+        }
+        _ => None,
+    }
+}
+
+/// A typed prompt below a subagent's progress row, or a record of the main line below one of a sidechain.
+fn is_side_link(child: &Record, parent: &Record, facts: &Facts) -> bool {
+    if child.any(flag::SIDECHAIN | flag::TEAM) {
+        return false;
+    }
+    parent.has(flag::SIDECHAIN) || (parent.has(flag::AGENT_PROGRESS) && is_prompt(facts, child))
+}
+
+/// Loops of two or more records: the earliest record of each in the file, and how many it has.
+pub fn loops(graph: &Graph, facts: &Facts) -> Vec<(u32, u64)> {
+    // 0: not seen, otherwise the round in which it was.
+    let mut round = vec![0_u32; facts.records.len()];
+    let mut loops = Vec::new();
+    for start in 0..facts.records.len() as u32 {
+        let mut at = start;
+        while at < MISSING && round[at as usize] == 0 {
+            round[at as usize] = start + 1;
+            at = graph.parent[at as usize];
+        }
+        if at < MISSING && round[at as usize] == start + 1 && graph.parent[at as usize] != at {
+            let (mut earliest, mut length, mut next) = (at, 1, graph.parent[at as usize]);
+            while next != at {
+                (earliest, length, next) = (earliest.min(next), length + 1, graph.parent[next as usize]);
+            }
+            loops.push((earliest, length));
+        }
+    }
+    loops
+}
+
+/// Where a record without a parent could go: earlier records of its own line, and which of them hang together already.
+struct Places<'a> {
+    dialect: Dialect,
+    facts: &'a Facts,
+    graph: &'a Graph,
+    /// Union of records that hang together, by root.
+    root: Vec<u32>,
+    /// Of each record whether another than a progress row names it as parent.
+    has_child: Vec<bool>,
+    /// The last record of each line among those before `seen`: a line is told by flags, agent and session.
+    last: HashMap<(u64, u16, u16), u32>,
+    seen: u32,
+}
+
+impl<'a> Places<'a> {
+    fn new(dialect: Dialect, facts: &'a Facts, graph: &'a Graph, broken: &[(u32, Broken)]) -> Self {
+        let count = facts.records.len();
+        let mut places = Places {
+            dialect,
+            facts,
+            graph,
+            root: (0..count as u32).collect(),
+            has_child: vec![false; count],
+            last: HashMap::new(),
+            seen: 0,
+        };
+        let cut: std::collections::HashSet<u32> = broken.iter().map(|b| b.0).collect();
+        for n in 0..count as u32 {
+            let p = graph.parent[n as usize];
+            if p < MISSING && p != n && !cut.contains(&n) {
+                let (a, b) = (places.find(n), places.find(p));
+                places.root[a as usize] = b;
+            }
+            if p < MISSING && facts.records[n as usize].kind != Kind::Progress {
+                places.has_child[p as usize] = true;
+            }
+        }
+        places
+    }
+
+    fn find(&mut self, mut n: u32) -> u32 {
+        while self.root[n as usize] != n {
+            let up = self.root[self.root[n as usize] as usize];
+            self.root[n as usize] = up;
+            n = up;
+        }
+        n
+    }
+
+    /// Hangs a record below another, unless that one hangs below it.
+    fn join(&mut self, child: u32, parent: u32) -> bool {
+        let (c, p) = (self.find(child), self.find(parent));
+        if c == p {
+            return false;
+        }
+        self.root[c as usize] = p;
+        true
+    }
+
+    /// The nearest earlier record of the same line; unique when nothing else continues it. Breaks come in file order.
+    fn candidate(&mut self, n: u32, what: Broken) -> Option<(u32, Evidence)> {
+        let line = |r: &Record| {
+            (r.flags & (flag::SIDECHAIN | flag::TEAM), if self.dialect == Dialect::Claude { r.agent } else { 0 })
+        };
+        for m in self.seen..n {
+            let r = &self.facts.records[m as usize];
+            if is_node(self.dialect, r) && !r.has(flag::AGENT_PROGRESS) {
+                let (flags, agent) = line(r);
+                self.last.insert((flags, agent, r.session), m);
+            }
+        }
+        self.seen = self.seen.max(n);
+        let child = &self.facts.records[n as usize];
+        let (flags, agent) = line(child);
+        let unnamed = self.last.get(&(flags, agent, 0)).copied();
+        let mut near = match self.last.get(&(flags, agent, child.session)).copied().max(unnamed) {
+            Some(m) => m,
+            None if child.session == 0 => {
+                self.last.iter().filter(|(k, _)| (k.0, k.1) == (flags, agent)).map(|(_, &m)| m).max()?
+            }
+            None => return None,
+        };
+        if what == Broken::SideParent && is_prompt(self.facts, child) {
+            // A prompt that was typed again replaces the unanswered one before it.
+            while is_prompt(self.facts, &self.facts.records[near as usize]) {
+                match self.graph.parent[near as usize] {
+                    NO_PARENT | MISSING => break,
+                    p if p < near => near = p,
+                    _ => break,
+                }
+            }
+        }
+        // One candidate: the record just before, which nothing else continues.
+        let alone = !self.has_child[near as usize] && near + 1 == n && what != Broken::ExtraRoot;
+        Some((near, if alone { Evidence::Unique } else { Evidence::Nearest }))
+    }
+}
+
+/// Parents that can be read in damaged lines.
+struct Legible {
+    /// By the line that follows it: the parent that the damaged line itself named.
+    by_next: HashMap<u32, u32>,
+    /// By the lost record's own id.
+    by_id: HashMap<Id, u32>,
+}
+
+impl Legible {
+    /// How many damaged lines are looked into, and how many bytes of each.
+    const LINES: usize = 2000;
+    const BYTES: u64 = 1 << 20;
+
+    fn new(dialect: Dialect, facts: &Facts, source: &Source, view: &Facts, graph: &Graph) -> Self {
+        let (own, parent): (&[u8], &[u8]) =
+            if dialect.is_pi() { (b"\"id\":\"", b"\"parentId\":\"") } else { (b"\"uuid\":\"", b"\"parentUuid\":\"") };
+        let mut legible = Legible { by_next: HashMap::new(), by_id: HashMap::new() };
+        for bad in facts.bad_lines.iter().take(Self::LINES) {
+            if !matches!(bad.kind, BadKind::Unparsable | BadKind::Spliced | BadKind::Torn | BadKind::Nul) {
+                continue;
+            }
+            let Ok(bytes) = source.read_range(bad.offset, bad.length.min(Self::BYTES)) else { continue };
+            // Only what is no whole record: those speak for themselves.
+            let end = facts.hidden[bad.hidden.0 as usize..]
+                .iter()
+                .take(bad.hidden.1 as usize)
+                .map(|r| r.offset - bad.offset)
+                .min();
+            let fragment = &bytes[..end.map_or(bytes.len(), |e| (e as usize).min(bytes.len()))];
+            let Some(named) = quoted(fragment, parent).and_then(|id| graph.find(id, view)) else { continue };
+            legible.by_next.insert(bad.before, named);
+            if let Some(id) = quoted(fragment, own) {
+                legible.by_id.insert(id, named);
+            }
+        }
+        legible
+    }
+
+    fn parent_of(&self, n: u32, view: &Facts, origins: &[Origin]) -> Option<(u32, Evidence)> {
+        let record = &view.records[n as usize];
+        let found = self.by_id.get(&record.parent).or_else(|| match origins[n as usize] {
+            Origin::Record(m) => self.by_next.get(&m),
+            _ => None,
+        })?;
+        (*found < n).then_some((*found, Evidence::Legible))
+    }
+}
+
+/// The id behind the last mention of a key that is whole in a fragment.
+fn quoted(fragment: &[u8], key: &[u8]) -> Option<Id> {
+    let at = memchr::memmem::rfind(fragment, key)? + key.len();
+    let rest = &fragment[at..];
+    let end = memchr::memchr(b'"', rest)?;
+    (end > 0).then(|| Id::of(&rest[..end]))
+}

@@ -1,0 +1,109 @@
+//! The shape of a graph around what was adopted: what each record's subtree holds, and where branches part.
+//!
+//! Linear time, four words a record: a subtree's figures are added up once, in an order in which children come first.
+
+use super::Chain;
+use super::graph::{Graph, MISSING};
+use crate::dialect::Dialect;
+use crate::record::facts::{BlockKind, Facts, Kind, Record, flag};
+
+/// What the subtree of one record holds, itself included. Positions are record numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Below {
+    /// The first typed prompt.
+    pub first_prompt: u32,
+    /// The last message that is shown.
+    pub last_message: u32,
+    /// Messages that are shown.
+    pub messages: u32,
+    /// Shown messages of the model that were not adopted.
+    pub left_assistants: u32,
+}
+
+/// No such record.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Subtrees and adoption of one file.
+#[derive(Debug)]
+pub struct Shape {
+    /// By record.
+    pub below: Vec<Below>,
+    /// Whether the loader took the record (by the record that stands for its id).
+    pub adopted: Vec<bool>,
+}
+
+impl Shape {
+    /// Adds up every subtree.
+    pub fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain) -> Self {
+        let count = facts.records.len();
+        let mut adopted = vec![false; count];
+        for &n in &chain.adopted {
+            adopted[n as usize] = true;
+        }
+        let mut below: Vec<Below> = (0..)
+            .zip(&facts.records)
+            .map(|(n, r)| {
+                let shown = is_shown(dialect, r);
+                Below {
+                    first_prompt: if is_prompt(facts, r) { n } else { NOWHERE },
+                    last_message: if shown { n } else { NOWHERE },
+                    messages: u32::from(shown),
+                    left_assistants: u32::from(shown && r.kind == Kind::Assistant && !adopted[n as usize]),
+                }
+            })
+            .collect();
+        for n in leaves_first(graph, count) {
+            let p = graph.parent[n as usize];
+            if p >= MISSING {
+                continue;
+            }
+            let child = below[n as usize];
+            let parent = &mut below[p as usize];
+            parent.first_prompt = parent.first_prompt.min(child.first_prompt);
+            parent.last_message = match (parent.last_message, child.last_message) {
+                (NOWHERE, other) | (other, NOWHERE) => other,
+                (a, b) => a.max(b),
+            };
+            parent.messages = parent.messages.saturating_add(child.messages);
+            parent.left_assistants = parent.left_assistants.saturating_add(child.left_assistants);
+        }
+        Shape { below, adopted }
+    }
+}
+
+/// Records so that each comes after all its children. Records on a loop are left out: nothing above them adds them up.
+fn leaves_first(graph: &Graph, count: usize) -> Vec<u32> {
+    let mut waiting: Vec<u32> = (0..count as u32).map(|n| graph.children(n).len() as u32).collect();
+    let mut order: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
+    let mut at = 0;
+    while let Some(&n) = order.get(at) {
+        at += 1;
+        let p = graph.parent[n as usize];
+        if p < MISSING {
+            let left = &mut waiting[p as usize];
+            *left -= 1;
+            if *left == 0 {
+                order.push(p);
+            }
+        }
+    }
+    order
+}
+
+/// Whether a record is a message that the agent shows in its main line.
+pub fn is_shown(dialect: Dialect, record: &Record) -> bool {
+    match dialect {
+        Dialect::Claude => super::claude::is_visible(record),
+        _ => record.is_message(),
+    }
+}
+
+/// A prompt that a person typed: a user's text that is no tool result, meta row, own command, interrupt marker or summary.
+pub fn is_prompt(facts: &Facts, record: &Record) -> bool {
+    const NOT_TYPED: u64 =
+        flag::META | flag::SIDECHAIN | flag::TEAM | flag::LOCAL_COMMAND | flag::INTERRUPT | flag::COMPACT_SUMMARY;
+    record.kind == Kind::User
+        && !record.any(NOT_TYPED)
+        && !facts.blocks_of(record).is_empty()
+        && !facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result)
+}

@@ -1,0 +1,464 @@
+//! Ids and pointers, one by one: C201, C203 to C207, C209, C212 to C214.
+
+use std::collections::HashSet;
+
+use super::View;
+use crate::chain::graph::{MISSING, NO_PARENT, numbered};
+use crate::chain::heal::{Broken, breaks, lacks_id};
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Finding, Fix, Rule, Severity};
+use crate::record::again;
+use crate::record::facts::{Id, Kind, Record, flag};
+use crate::rules::{Collector, counted};
+use crate::session::Shape;
+
+pub(super) fn check(view: &View<'_>, found: &mut Collector) {
+    if matches!(view.context.session.shape, Shape::Sidechain) {
+        return;
+    }
+    missing_parents(view, found);
+    broken_links(view, found);
+    loops(view, found);
+    order(view, found);
+    repeats(view, found);
+    nameless(view, found);
+    progress_parents(view, found);
+}
+
+/// The id that a record names as its parent, read again from the file.
+pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<String> {
+    let session = view.context.session;
+    let key = if session.dialect.is_pi() { "parentId" } else { "parentUuid" };
+    again::field(&session.source, session.record(n), &[key]).map(|t| t.lossy())
+}
+
+/// The damaged line that explains why a record is not there: the one just before the record that names it.
+pub(super) fn bad_line_before(view: &View<'_>, n: u32) -> Option<String> {
+    let facts = &view.context.session.facts;
+    let near = facts.bad_lines.iter().rfind(|b| b.before == n)?;
+    found_name(view, near.line)
+}
+
+fn found_name(view: &View<'_>, line: u32) -> Option<String> {
+    let facts = &view.context.session.facts;
+    let bad = facts.bad_lines.iter().find(|b| b.line == line)?;
+    Some(format!("{}@{line}", crate::rules::lines::rule_of(bad.kind).code))
+}
+
+fn missing_parents(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    let (facts, graph) = (&session.facts, &session.graph);
+    let first = numbered(&facts.records).find(|(n, _)| graph.has(*n, facts)).map(|(n, _)| n);
+    let inside: HashSet<Id> = facts.hidden.iter().map(|h| h.id).collect();
+    for (n, record) in numbered(&facts.records) {
+        if graph.parent[n as usize] != MISSING || record.id == record.parent || record.has(flag::PARENT_OTHER) {
+            continue;
+        }
+        // Whole inside a damaged line: the L finding is its cause and tells it.
+        if inside.contains(&record.parent) {
+            continue;
+        }
+        if !found.wants(MISSING_PARENT.code) {
+            continue;
+        }
+        let below = view.shape.below[n as usize].messages > 0;
+        let head = first == Some(n);
+        let cause = bad_line_before(view, n)
+            .unwrap_or_else(|| if head { "head cut off".to_owned() } else { "lost line".to_owned() });
+        let mut finding = MISSING_PARENT.at(view.context.place(n)).cause(cause);
+        if let Some(parent) = parent_text(view, n) {
+            finding = finding.fact("missing_parent", parent);
+        }
+        let loader = session.dialect.loader();
+        finding = match (head, below) {
+            // sid-code's loader needs the start record, so a cut head costs the session there.
+            (true, _) if session.dialect == Dialect::Sid => {
+                finding.effect(format!("{loader} does not reach a start record: it loads nothing"))
+            }
+            (true, _) => finding
+                .severity(Severity::Info)
+                .effect(format!("{loader} starts here: the session is continued from, or copied out of, another")),
+            (false, false) => finding.severity(Severity::Info).effect("no message hangs below it"),
+            (false, true) if view.shape.adopted[n as usize] => match session.dialect {
+                Dialect::Sid => finding.effect(format!("{loader} stops here: it loads nothing")),
+                _ => finding.effect(format!("{loader} stops here: what is above does not come back")),
+            },
+            (false, true) => finding.effect("the branch that hangs here is not the one that a resume takes"),
+        };
+        found.add(finding.fact("messages_below", view.shape.below[n as usize].messages));
+    }
+}
+
+fn broken_links(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    let loader = session.dialect.loader();
+    for (n, broken) in breaks(session.dialect, &session.facts, &session.graph) {
+        let (rule, effect) = match broken {
+            Broken::SelfParent => (
+                &SELF_PARENT,
+                match session.dialect {
+                    Dialect::Pi => format!("{loader} never returns"),
+                    Dialect::Claude => format!("{loader} never takes it for a leaf, and falls back to an older one"),
+                    _ => format!("{loader} stops here"),
+                },
+            ),
+            Broken::NoParentKey => (
+                &MISSING_ID,
+                match session.dialect {
+                    Dialect::Openclaw => format!("{loader} attaches it to the current leaf"),
+                    _ => format!("{loader} takes it for a root: what is above does not come back"),
+                },
+            ),
+            Broken::SideParent => (
+                &SIDE_PARENT,
+                format!("{loader} follows the subagent's rows: what was before on the main line does not come back"),
+            ),
+            Broken::ParentBelow => (&PARENT_AFTER_CHILD, format!("{loader} looks upwards only and never finds it")),
+            Broken::MissingParent | Broken::ExtraRoot | Broken::Cycle => continue,
+        };
+        if !found.wants(rule.code) {
+            continue;
+        }
+        let mut finding = rule.at(view.context.place(n)).effect(effect);
+        if broken == Broken::NoParentKey {
+            finding = finding.fact("key", if session.dialect.is_pi() { "parentId" } else { "parentUuid" });
+        }
+        found.add(finding);
+    }
+}
+
+fn loops(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    let (facts, graph) = (&session.facts, &session.graph);
+    for (earliest, length) in crate::chain::heal::loops(graph, facts) {
+        cycle(view, earliest, length, found);
+    }
+    // Under the other indexing (first copy wins) a loop may close that this one does not have: sid-code walks upwards and
+    // meets the nearest copy, so the end of its walk tells.
+    if let crate::chain::Stop::Repeat(n) = session.chain.stop
+        && session.dialect == Dialect::Sid
+        && session.record(n).id != session.record(n).parent
+    {
+        cycle(view, n, 0, found);
+    }
+    if session.dialect == Dialect::Sid
+        && let Some((n, _)) = start_below(view)
+    {
+        cycle(view, n, 0, found);
+    }
+}
+
+/// A start record whose parent is a record of its own file: the walk would come back if it went on.
+fn start_below(view: &View<'_>) -> Option<(u32, u32)> {
+    let session = view.context.session;
+    numbered(&session.facts.records)
+        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
+        .find_map(|(n, r)| session.graph.find(r.parent, &session.facts).map(|p| (n, p)))
+}
+
+fn cycle(view: &View<'_>, n: u32, length: u64, found: &mut Collector) {
+    let session = view.context.session;
+    if found.so_far().iter().any(|f| f.is(&CYCLE) && f.place.line == Some(u64::from(session.record(n).line)))
+        || !found.wants(CYCLE.code)
+    {
+        return;
+    }
+    let loader = session.dialect.loader();
+    let effect = match session.dialect {
+        Dialect::Pi => format!("{loader} never returns and runs out of memory"),
+        Dialect::Claude => format!("{loader} takes no record of a loop for a leaf; clients are reported to hang"),
+        _ => format!("{loader} stops at the first repeat"),
+    };
+    let finding = CYCLE.at(view.context.place(n)).effect(effect);
+    found.add(if length > 0 { finding.fact("records", length) } else { finding });
+}
+
+fn order(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    if session.dialect == Dialect::Sid {
+        return;
+    }
+    let (facts, graph) = (&session.facts, &session.graph);
+    // A parent that was written again is found at its last copy; the first one may stand before the child.
+    let again: HashSet<u32> = graph.repeats.iter().map(|r| r.1).collect();
+    let after =
+        |n: &u32| (n + 1..MISSING).contains(&graph.parent[*n as usize]) && !again.contains(&graph.parent[*n as usize]);
+    let late: Vec<u32> = (0..facts.records.len() as u32).filter(after).collect();
+    let Some(&first) = late.first() else { return };
+    let loader = session.dialect.loader();
+    let effect = match session.dialect {
+        Dialect::Claude => format!("{loader} finds it by id; the client flushes rows out of order"),
+        _ => format!("{loader} finds it by id; the last line of the file is the leaf"),
+    };
+    found.add(
+        PARENT_AFTER_CHILD
+            .at(view.context.place(first))
+            .severity(Severity::Info)
+            .effect(effect)
+            .count(late.len() as u64),
+    );
+}
+
+/// C206 and C207. Copies that a compaction wrote again are C216's.
+fn repeats(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    for &(earlier, n) in &session.graph.repeats {
+        if super::boundaries::is_replay(view, earlier, n) {
+            continue;
+        }
+        // A pair of which neither is listed any more is counted as the repeat that it most likely is.
+        if !found.wants(REPEATED_RECORD.code) || !found.wants(CONFLICTING_ID.code) {
+            continue;
+        }
+        let same = same_bytes(view, earlier, n);
+        let loader = session.dialect.loader();
+        let rule = if same { &REPEATED_RECORD } else { &CONFLICTING_ID };
+        let effect = match (session.dialect, same) {
+            (Dialect::Sid, _) => format!("{loader} takes the one nearest above the child"),
+            (Dialect::Claude, true) => format!("{loader} takes the last; counts and lists may show it twice"),
+            (_, true) => format!("{loader} takes the last and lists both"),
+            (_, false) => format!("{loader} takes the last"),
+        };
+        found.add(rule.at(view.context.place(n)).effect(effect).fact("first_line", session.record(earlier).line));
+    }
+}
+
+pub(super) fn same_bytes(view: &View<'_>, a: u32, b: u32) -> bool {
+    let session = view.context.session;
+    let (a, b) = (session.record(a), session.record(b));
+    let text = |r: &Record| again::text(&session.source, r).ok();
+    a.length == b.length && a.kind == b.kind && text(a) == text(b)
+}
+
+/// C209: records of a chain type without an id, in files whose other records have one.
+fn nameless(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    let facts = &session.facts;
+    let named = facts.records.iter().any(|r| r.has(flag::ID_STRING) && r.kind != Kind::Start)
+        || (session.dialect == Dialect::Sid && facts.records.iter().any(|r| r.has(flag::ID_STRING)));
+    if !named {
+        return;
+    }
+    let loader = session.dialect.loader();
+    for (n, record) in numbered(&facts.records).filter(|(_, r)| lacks_id(session.dialect, r)) {
+        if !found.wants(MISSING_ID.code) {
+            continue;
+        }
+        let last = n as usize + 1 == facts.records.len();
+        let effect = match session.dialect {
+            Dialect::Sid if last => {
+                format!("{loader} takes it for the tail: the next resume starts a chain of its own")
+            }
+            Dialect::Sid => format!("{loader} never finds it"),
+            Dialect::Claude => format!("{loader} does not take it for a chain record: its children hang in the air"),
+            _ if last => format!(
+                "{loader} has no leaf: its next append has no parent, and the history is lost on the load after"
+            ),
+            _ => format!("{loader} cannot reach it by id"),
+        };
+        let key = if session.dialect.is_pi() { "id" } else { "uuid" };
+        found.add(
+            MISSING_ID
+                .at(view.context.place(n))
+                .effect(effect)
+                .fact("key", key)
+                .fact("wrong_type", record.has(flag::ID_OTHER)),
+        );
+    }
+}
+
+fn progress_parents(view: &View<'_>, found: &mut Collector) {
+    let session = view.context.session;
+    if session.dialect != Dialect::Claude {
+        return;
+    }
+    let (facts, graph) = (&session.facts, &session.graph);
+    let below = |n: u32, r: &Record| {
+        let p = graph.parent[n as usize];
+        r.is_message()
+            && graph.has(n, facts)
+            && p < NO_PARENT.min(MISSING)
+            && facts.records[p as usize].kind == Kind::Progress
+    };
+    let mut all = numbered(&facts.records).filter(|(n, r)| below(*n, r)).map(|(n, _)| n);
+    let Some(first) = all.next() else { return };
+    let count = 1 + all.count() as u64;
+    found.add(
+        PROGRESS_PARENT
+            .at(view.context.place(first))
+            .effect(format!(
+                "{} walks through progress rows; some older clients lose what is above: {}",
+                session.dialect.loader(),
+                counted(count, "message")
+            ))
+            .count(count),
+    );
+}
+
+/// Turns a missing parent into what is known of it: it lives in another file of the store.
+pub fn in_other_session(missing: &Finding, path: &std::path::Path) -> Finding {
+    let mut finding =
+        Finding { rule: &PARENT_IN_OTHER_SESSION, severity: PARENT_IN_OTHER_SESSION.severity, ..missing.clone() };
+    finding.facts.push(("seen_in", path.to_string_lossy().into_owned().into()));
+    finding
+}
+
+pub(super) static MISSING_PARENT: Rule = Rule {
+    code: "C201",
+    name: "missing-parent",
+    severity: Severity::Error,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "A record names a parent of which no whole record exists in the file, neither on a line of its own nor inside a damaged one, and a message hangs below the gap. On the first chain record of a file (the head was cut off), or where no message hangs below, it is information.",
+        arises: "The parent's line was cut, overwritten or never written: a killed process, a full disk, a failed append whose chunk was dropped while the process went on. A frequent real form: the last assistant row of a response was never written, and a stop hook's row names it.",
+        agent: "sid-code stops there, does not reach the start record, and cannot load the session at all. Claude Code and pi start there: everything above is silently gone. Up to 542 messages were lost in real sessions this way.",
+        repair: "Gives the record a new parent. The evidence is told: legible (the lost pointer can be read in the damaged bytes), unique (one candidate), or nearest (the nearest earlier record of the same line), which a person has to agree to.",
+        loses: "Nothing that was still there; the record that is lost stays lost.",
+        error_text: None,
+    },
+};
+
+pub(super) static SELF_PARENT: Rule = Rule {
+    code: "C203",
+    name: "self-parent",
+    severity: Severity::Error,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "A record that is its own parent.",
+        arises: "A program gave a record the id of the one it was to follow, or a hand edit.",
+        agent: "sid-code stops there and cannot load the session. The Claude Code SDK never takes such a record for a leaf and falls back to an older one. pi never returns from it and runs out of memory; OpenClaw stops at the repeat.",
+        repair: "Links it to the nearest earlier record of the same line.",
+        loses: "Nothing.",
+        error_text: None,
+    },
+};
+
+pub(super) static CYCLE: Rule = Rule {
+    code: "C204",
+    name: "cycle",
+    severity: Severity::Error,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "Parent pointers that come back to where they started, when the first or when the last record of an id is taken.",
+        arises: "Several records with one id (hook context rows of some Claude Code versions had one for 274 copies), records written again, hand edits.",
+        agent: "pi 1.6.0 never returns and exhausts the heap. Claude Code clients are reported at 100 % of a processor and 11 GB, even when another session of the project is opened; its SDK gives an empty session when all leaves are on the loop. sid-code and OpenClaw stop at the first repeat.",
+        repair: "Breaks the loop at its earliest record in the file, which is linked to the record before it or becomes a root.",
+        loses: "Nothing.",
+        error_text: Some("JavaScript heap out of memory"),
+    },
+};
+
+pub(super) static PARENT_AFTER_CHILD: Rule = Rule {
+    code: "C205",
+    name: "parent-after-child",
+    severity: Severity::Error,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "A record's parent stands later in the file than the record itself.",
+        arises: "Claude Code flushes rows out of order; two processes wrote one file; lines were moved by hand.",
+        agent: "sid-code looks upwards only and never finds such a parent: the session cannot be loaded. Claude Code and pi find it by id, so there it is information (one note a file); pi takes the last line for the leaf, whatever it is.",
+        repair: "sid-code: moves the record behind its parent. Elsewhere nothing.",
+        loses: "Nothing.",
+        error_text: None,
+    },
+};
+
+pub(super) static REPEATED_RECORD: Rule = Rule {
+    code: "C206",
+    name: "repeated-record",
+    severity: Severity::Warning,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "The same id with the same bytes again.",
+        arises: "A line was written twice by a retry or a second process, or the whole session was appended again (pi 0.73.1 does that to a file without an assistant message).",
+        agent: "sid-code takes the copy nearest above the child; Claude Code and pi take the last. Messages and figures may be shown and counted twice.",
+        repair: "Keeps one copy: the one that keeps the loader's leaf and order.",
+        loses: "Nothing: an equal copy stays.",
+        error_text: None,
+    },
+};
+
+pub(super) static CONFLICTING_ID: Rule = Rule {
+    code: "C207",
+    name: "conflicting-id",
+    severity: Severity::Error,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "The same id with different content.",
+        arises: "A record was rewritten under its old id, or a program did not make ids anew when it copied records.",
+        agent: "sid-code takes the one nearest above the child; Claude Code, pi and OpenClaw take the last. Which text the model sees depends on the loader.",
+        repair: "Nothing: which of them is meant only a person can say.",
+        loses: "Nothing.",
+        error_text: None,
+    },
+};
+
+pub(super) static MISSING_ID: Rule = Rule {
+    code: "C209",
+    name: "missing-id",
+    severity: Severity::Warning,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "A chain record whose id or parent key is absent or of the wrong type. Not in formats that have no ids (sid-code 2.0, pi 1).",
+        arises: "Another program wrote records into the file, or an older version of the agent resumed it.",
+        agent: "sid-code takes a tail without an id as a reason to read the file in physical order, and the next resume starts a second chain. The Claude Code SDK does not take a record without uuid for a chain record. pi takes an entry without parentId for a root, and after one without id its next append has no parent. OpenClaw attaches it to the current leaf.",
+        repair: "Gives the id that the record's only child names, or one made from the record's bytes, and links it to the record before it.",
+        loses: "Nothing.",
+        error_text: Some("undefined is not an object"),
+    },
+};
+
+pub(super) static PARENT_IN_OTHER_SESSION: Rule = Rule {
+    code: "C212",
+    name: "parent-in-other-session",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "A record's parent is not in its file but lives in another file of the store.",
+        arises: "After switching sessions the client went on writing to the file of the one before, or records were copied by hand.",
+        agent: "Every loader looks in one file only: the history above the record does not come back.",
+        repair: "Nothing: to which session the records belong only a person can say.",
+        loses: "Nothing.",
+        error_text: None,
+    },
+};
+
+pub(super) static SIDE_PARENT: Rule = Rule {
+    code: "C213",
+    name: "side-parent",
+    severity: Severity::Error,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "A typed prompt whose parent is a subagent's progress record, or a record of the main line below a sidechain record.",
+        arises: "A prompt was tried again while a subagent's rows were the newest in the file.",
+        agent: "The Claude Code SDK walks up through the subagent's rows to where the subagent began: what stood on the main line in between does not come back.",
+        repair: "Links it to the nearest earlier record of the main line; a prompt that only repeats the one before it takes that one's place.",
+        loses: "Nothing: the replaced prompt stays in the file.",
+        error_text: None,
+    },
+};
+
+pub(super) static PROGRESS_PARENT: Rule = Rule {
+    code: "C214",
+    name: "progress-parent",
+    severity: Severity::Info,
+    fix: Some(Fix::Links),
+    since: "0.1.0",
+    doc: Doc {
+        what: "Messages whose parent is a progress record: one note a file, with a count.",
+        arises: "Claude Code 2.1.2 to 2.1.81 wrote progress rows into the chain.",
+        agent: "The Claude Code SDK walks through them. Some older clients skip them and lose what is above, up to 80 % of a conversation.",
+        repair: "Only when asked for by its code: links each message past the progress rows.",
+        loses: "Nothing.",
+        error_text: None,
+    },
+};

@@ -1,0 +1,67 @@
+//! C: the chain. Checks how records hang together, and what of the main line a resume leaves behind.
+//!
+//! `links` looks at ids and pointers one by one, `branches` at where the history forks, `boundaries` at compactions,
+//! `loading` at what the loader makes of the whole. What a break costs is taken from `chain::heal`, once for all of them.
+//! Whether the messages are legal for the API is left to `tools` and `messages`.
+
+mod boundaries;
+mod branches;
+mod links;
+mod loading;
+
+use super::{Collector, Context};
+use crate::chain::heal::{Healed, heal};
+use crate::chain::shape::Shape;
+use crate::finding::Rule;
+
+/// The rules of this family.
+pub static RULES: &[&Rule] = &[
+    &links::MISSING_PARENT,
+    &branches::EXTRA_ROOT,
+    &links::SELF_PARENT,
+    &links::CYCLE,
+    &links::PARENT_AFTER_CHILD,
+    &links::REPEATED_RECORD,
+    &links::CONFLICTING_ID,
+    &branches::SECOND_WRITER,
+    &links::MISSING_ID,
+    &loading::CHAIN_STOPS_SHORT,
+    &loading::NOT_LOADABLE,
+    &links::PARENT_IN_OTHER_SESSION,
+    &links::SIDE_PARENT,
+    &links::PROGRESS_PARENT,
+    &boundaries::DANGLING_BOUNDARY_POINTER,
+    &boundaries::REPLAYED_RECORDS,
+    &boundaries::BOUNDARY_WITHOUT_SUMMARY,
+    &boundaries::SUMMARY_WITHOUT_BOUNDARY,
+    &branches::STRAY_LEAF,
+    &loading::MISSING_HEADER,
+    &loading::REPEATED_HEADER,
+    &loading::UNKNOWN_VERSION,
+    &boundaries::KEPT_RANGE_LOST,
+    &loading::LINEAR_READING,
+];
+
+/// What the rules of this family share about one session.
+struct View<'a> {
+    context: &'a Context<'a>,
+    shape: Shape,
+    healed: Option<Healed>,
+}
+
+/// Finds them in one session. Returns the mended session when there was something to mend: the verdict needs it too.
+pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Healed> {
+    let session = context.session;
+    if session.document.is_some() {
+        loading::document(context, found);
+        return None;
+    }
+    let shape = Shape::new(session.dialect, &session.facts, &session.graph, &session.chain);
+    let healed = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source);
+    let view = View { context, shape, healed };
+    links::check(&view, found);
+    branches::check(&view, found);
+    boundaries::check(&view, found);
+    loading::check(&view, found);
+    view.healed
+}

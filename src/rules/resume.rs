@@ -1,0 +1,90 @@
+//! The RESUME verdict: made from findings and from the mended session, never beside them.
+
+use super::Context;
+use crate::audit::{Lawful, Resume, ResumeVerdict};
+use crate::chain::graph::{MISSING, NO_PARENT};
+use crate::chain::heal::Healed;
+use crate::dialect::Dialect;
+use crate::finding::Finding;
+use crate::record::facts::{Kind, flag};
+
+/// The verdict on one session, from its findings and from what an undamaged file would bring back.
+pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
+    let session = context.session;
+    let loaded = count(session.chain.messages.len());
+    let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.chain.messages.len()));
+    let says = |code: &str| findings.iter().any(|f| f.rule.code == code);
+    let verdict = if says("C211") {
+        ResumeVerdict::None
+    } else if says("C210") {
+        ResumeVerdict::Partial
+    } else {
+        ResumeVerdict::Full
+    };
+    let expected = match verdict {
+        ResumeVerdict::Full => loaded,
+        _ => mended.max(loaded),
+    };
+    Resume { verdict, loaded, expected, cleaned: u32::MAX, shown: u32::MAX, lawful: lawful(context) }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// What is left out by right, of the messages that are neither adopted nor lost.
+fn lawful(context: &Context<'_>) -> Lawful {
+    let session = context.session;
+    let (facts, graph) = (&session.facts, &session.graph);
+    let mut lawful = Lawful::default();
+    if session.document.is_some() || matches!(session.chain.mode, crate::chain::Mode::Linear | crate::chain::Mode::None)
+    {
+        return lawful;
+    }
+    let mut adopted = vec![false; facts.records.len()];
+    for &n in &session.chain.adopted {
+        adopted[n as usize] = true;
+    }
+    // Whether the way up from a record meets the adopted chain: known for each record once.
+    let mut meets = vec![0_u8; facts.records.len()];
+    let first = session.chain.adopted.first().copied();
+    let cut = first.is_some_and(|n| session.record(n).any(flag::BOUNDARY | flag::CLEARED));
+    let mut path = Vec::new();
+    for (n, record) in facts.records.iter().enumerate() {
+        if !record.is_message() || !graph.has_kind(record) {
+            continue;
+        }
+        if record.any(flag::SIDECHAIN | flag::TEAM) {
+            lawful.sidechain += 1;
+        } else if record.has(flag::META) && session.dialect == Dialect::Claude {
+            lawful.meta += 1;
+        } else if !adopted[n] {
+            let mut at = n as u32;
+            let meeting = loop {
+                if adopted[at as usize] {
+                    break true;
+                }
+                if meets[at as usize] != 0 {
+                    break meets[at as usize] == 2;
+                }
+                meets[at as usize] = 1;
+                path.push(at);
+                match graph.parent[at as usize] {
+                    NO_PARENT | MISSING => break false,
+                    p => at = p,
+                }
+            };
+            for p in path.drain(..) {
+                meets[p as usize] = if meeting { 2 } else { 1 };
+            }
+            if meeting {
+                lawful.other_branches += 1;
+            } else if cut && first.is_some_and(|f| (n as u32) < f) {
+                lawful.before_boundary += 1;
+            } else if record.kind == Kind::User || record.kind == Kind::Assistant || record.kind == Kind::ToolMessage {
+                lawful.other_branches += u32::from(session.chain.stop == crate::chain::Stop::Root);
+            }
+        }
+    }
+    lawful
+}
