@@ -104,6 +104,8 @@ pub struct Healed {
     pub links: Vec<Link>,
     /// Records that were given the id that their child names (C209).
     pub named: Vec<u32>,
+    /// Breaks of runs that belong to another session: they are no part of the mended one.
+    pub foreign: Vec<u32>,
     /// What the loader makes of it.
     pub chain: Chain,
 }
@@ -184,7 +186,7 @@ impl Mender {
         let present = match self.dialect {
             Dialect::Claude => true,
             Dialect::Sid => self.records.iter().any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID)),
-            Dialect::Pi | Dialect::Openclaw => self.records.first().is_some_and(super::pi::is_header),
+            Dialect::Pi | Dialect::Openclaw => super::pi::header(&self.records).is_some(),
         };
         if present || facts.records.is_empty() {
             return;
@@ -262,7 +264,30 @@ impl Mender {
         }
     }
 
-    fn load(self, facts: &Facts) -> Healed {
+    /// A run that hangs in the air and belongs to another session is no part of this one.
+    fn without_foreign_runs(&mut self) -> Vec<u32> {
+        let foreign: Vec<u32> = self
+            .links
+            .iter()
+            .filter(|l| l.parent.is_none() && l.broken == Broken::MissingParent)
+            .map(|l| l.child)
+            .collect();
+        if foreign.is_empty() {
+            return foreign;
+        }
+        let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
+        let graph = Graph::new(self.dialect, &view);
+        self.records = view.records;
+        let mut run = foreign.clone();
+        while let Some(n) = run.pop() {
+            run.extend(graph.children(n));
+            self.records[n as usize].kind = Kind::Other;
+        }
+        foreign
+    }
+
+    fn load(mut self, facts: &Facts) -> Healed {
+        let foreign = self.without_foreign_runs();
         let mended = Facts {
             blocks: facts.blocks.clone(),
             version: facts.version.clone(),
@@ -271,7 +296,7 @@ impl Mender {
         };
         let graph = Graph::new(self.dialect, &mended);
         let chain = super::load(self.dialect, &mended, &graph);
-        Healed { records: mended.records, origins: self.origins, links: self.links, named: self.named, chain }
+        Healed { records: mended.records, origins: self.origins, links: self.links, named: self.named, foreign, chain }
     }
 }
 
@@ -280,7 +305,11 @@ pub fn lacks_id(dialect: Dialect, record: &Record) -> bool {
     let chained = match dialect {
         Dialect::Claude => matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment),
         Dialect::Sid => !matches!(record.kind, Kind::Other | Kind::NonObject),
-        Dialect::Pi => !matches!(record.kind, Kind::NonObject | Kind::Start),
+        // A row with neither id nor parent key that says nothing is no entry: programs built on pi write titles so.
+        Dialect::Pi => {
+            !matches!(record.kind, Kind::NonObject | Kind::Start)
+                && (record.kind != Kind::Other || record.any(flag::PARENT_KEY | flag::ID_OTHER))
+        }
         Dialect::Openclaw => false,
     };
     chained && !record.has(flag::ID_STRING)

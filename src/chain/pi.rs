@@ -7,9 +7,7 @@ use crate::record::facts::{Facts, Kind, Record, flag};
 /// Follows pi: leaf, path, compaction context.
 pub fn load(facts: &Facts, graph: &Graph) -> Chain {
     let records = &facts.records;
-    // null lines are skipped; any other first value that is no header makes pi refuse the file.
-    let first = records.iter().find(|r| !r.has(flag::IS_NULL));
-    if !first.is_some_and(is_header) {
+    if header(records).is_none() {
         return Chain::none(Some(Refusal::NoHeader));
     }
     if old_version(facts) {
@@ -76,6 +74,17 @@ pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
     let mut chain = context(facts, known);
     (chain.leaf, chain.stop) = (Some(start), stop);
     chain
+}
+
+/// The file's header. null lines are skipped, and rows that are no entries (a title row that programs built on pi write
+/// first in real files); any entry before it makes pi refuse the file.
+pub fn header(records: &[Record]) -> Option<u32> {
+    let entry = |r: &Record| {
+        r.kind == Kind::Start || r.any(flag::ID_STRING | flag::ID_OTHER | flag::PARENT_KEY) || r.is_message()
+    };
+    let row = |r: &Record| r.kind == Kind::NonObject && !r.has(flag::IS_NULL);
+    let (n, first) = numbered(records).find(|(_, r)| entry(r) || row(r))?;
+    is_header(first).then_some(n)
 }
 
 /// Whether the record is a header that pi accepts.

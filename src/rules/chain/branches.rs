@@ -179,14 +179,17 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
         return;
     }
     let graph = &session.graph;
-    let (mut at, mut answers) = (session.chain.leaf, false);
+    let (mut at, mut answers, mut speaks) = (session.chain.leaf, false, false);
     let mut lowest = None;
     // From the leaf upwards as the loader walks, until the first answer: forks above it were taken with an answer.
     while let Some(n) = at {
-        answers |= session.record(n).kind == Kind::Assistant;
+        let record = session.record(n);
+        answers |= record.kind == Kind::Assistant;
         if answers {
             break;
         }
+        // Rows of the client's own commands after a rewind are no branch.
+        speaks |= record.kind == Kind::User && !record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT);
         let p = graph.parent[n as usize];
         if p >= MISSING {
             break;
@@ -197,7 +200,7 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
                     && !session.record(c).any(flag::SIDECHAIN | flag::TEAM)
                     && view.shape.below[c as usize].left_assistants > 0
             });
-        if let Some(left) = left {
+        if let Some(left) = left.filter(|_| speaks) {
             lowest = Some((p, n, left));
         }
         at = Some(p);

@@ -87,6 +87,32 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
         };
         found.add(finding.fact("messages_below", view.shape.below[n as usize].messages));
     }
+    hidden_missing_parents(view, &inside, found);
+}
+
+/// A whole record inside a damaged line hangs in the air too when the fragment before it was its parent.
+fn hidden_missing_parents(view: &View<'_>, inside: &HashSet<Id>, found: &mut Collector) {
+    let session = view.context.session;
+    let (facts, graph) = (&session.facts, &session.graph);
+    for record in facts.hidden.iter().filter(|h| graph.has_kind(h) && !h.parent.is_none()) {
+        let own_line = graph.find(record.id, facts).is_some();
+        let known = graph.find(record.parent, facts).is_some() || inside.contains(&record.parent);
+        if own_line
+            || known
+            || crate::chain::graph::is_fork_start(session.dialect, record)
+            || !found.wants(MISSING_PARENT.code)
+        {
+            continue;
+        }
+        let cause = found_name(view, record.line).unwrap_or_else(|| "lost line".to_owned());
+        let place = crate::finding::Place::span(u64::from(record.line), record.offset, u64::from(record.length));
+        found.add(
+            MISSING_PARENT
+                .at(place)
+                .cause(cause)
+                .effect(format!("{} does not see the record either", session.dialect.loader())),
+        );
+    }
 }
 
 fn broken_links(view: &View<'_>, found: &mut Collector) {

@@ -49,7 +49,8 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         return;
     }
     let lost: Vec<u32> = healed.lost(&session.chain).collect();
-    if lost.is_empty() || healed.chain.messages.len() <= session.chain.messages.len() {
+    let more = healed.chain.messages.len() > session.chain.messages.len();
+    if lost.is_empty() || !(more || !healed.foreign.is_empty()) {
         return;
     }
     let records = healed.chain.adopted.len().saturating_sub(session.chain.adopted.len());
@@ -74,6 +75,9 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
             let damage = ["L103", "L104", "L105", "L107", "L110"];
             let told = found.so_far().iter().find(|f| f.place.line == Some(line) && named(f, &damage));
             told.map_or_else(|| format!("L103@{line}"), Finding::name_at_line)
+        }
+        (None, None) if !healed.foreign.is_empty() => {
+            format!("S508@{}", healed.records[healed.foreign[0] as usize].line)
         }
         (None, None) => match healed.named.first() {
             Some(&n) => format!("C209@{}", healed.records[n as usize].line),
