@@ -107,9 +107,11 @@ fn is_side(record: &Record) -> bool {
     matches!(record.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd)
 }
 
-/// sid-code's sidechains have no ids: what is reconstructed is every message in order (notes, section 3).
+/// sid-code's sidechains have no ids: what is reconstructed is every message in order (notes, section 3). The session
+/// loader, which returns null for them, decides which lines are adopted.
 fn side_chain(facts: &Facts) -> Chain {
-    let adopted: Vec<u32> = (0..facts.records.len() as u32).filter(|&n| is_side(&facts.records[n as usize])).collect();
-    let messages = adopted.iter().copied().filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
-    Chain { mode: Mode::Linear, leaf: adopted.last().copied(), adopted, messages, ..Chain::none(None) }
+    let chain = chain::sid::load(facts);
+    let messages =
+        (0..facts.records.len() as u32).filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
+    Chain { messages, refusal: None, ..chain }
 }

@@ -362,10 +362,11 @@ impl RecordReader {
             Json::Null => drop(r.skip()?),
             other => {
                 record.flags |= flag::PARENT_OTHER;
-                if matches!(other, Json::Array | Json::Object) {
+                let (start, end) = r.skip()?;
+                // Python takes an empty one for none, and cannot hash another.
+                if matches!(other, Json::Array | Json::Object) && !blank(r.slice(start + 1, end - 1)) {
                     record.flags |= flag::PARENT_CONTAINER;
                 }
-                let (start, end) = r.skip()?;
                 record.parent = Id::of_other(r.slice(start, end));
             }
         }
@@ -655,8 +656,12 @@ fn truthy(r: &mut Reader<'_, '_>, python: bool) -> Read<bool> {
         Json::True => true,
         Json::String => end - start > 2,
         Json::Number => !is_zero(r.slice(start, end)),
-        Json::Array | Json::Object => !python || r.slice(start + 1, end - 1).iter().any(|b| !b.is_ascii_whitespace()),
+        Json::Array | Json::Object => !python || !blank(r.slice(start + 1, end - 1)),
     })
+}
+
+fn blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(u8::is_ascii_whitespace)
 }
 
 fn is_zero(number: &[u8]) -> bool {
