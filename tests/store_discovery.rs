@@ -193,6 +193,25 @@ fn a_plain_folder_is_read_by_content() {
 }
 
 #[test]
+fn a_person_who_insists_is_followed_into_another_agents_store() {
+    let t = Temp::new();
+    claude_home(&t, ".claude");
+    let found = discover(&[t.at(".claude/projects")], Some(Dialect::Pi), &Environment::default());
+    assert!(found.files.iter().all(|file| file.dialect == Some(Dialect::Pi)));
+    assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::Plain, None));
+    assert_eq!(found.roots[0].notes, ["lies where Claude Code keeps its sessions; read as pi's, as asked"]);
+}
+
+#[test]
+fn a_path_relative_to_here_is_reported_as_it_was_given() {
+    let found = find("src/lib.rs");
+    assert_eq!(found.path(&found.files[0]), PathBuf::from("src/lib.rs"));
+    let found = find("Cargo.toml");
+    assert_eq!(found.path(&found.files[0]), PathBuf::from("Cargo.toml"));
+    assert!(found.open(&found.files[0]).is_ok());
+}
+
+#[test]
 fn a_project_s_own_settings_folder_is_no_home() {
     let t = Temp::new();
     t.put("repo/.claude/settings.json", "{}");

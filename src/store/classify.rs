@@ -64,6 +64,18 @@ impl FileKind {
                 | FileKind::SyncCopy
         )
     }
+
+    /// The word in reports, for what reports have a row for.
+    pub fn row(self) -> Option<&'static str> {
+        match self {
+            FileKind::Main => Some("main"),
+            FileKind::Sidechain => Some("sidechain"),
+            FileKind::Subagent => Some("subagent"),
+            FileKind::Whole => Some("legacy"),
+            FileKind::CheckpointIndex => Some("index"),
+            _ => None,
+        }
+    }
 }
 
 /// What a name says.

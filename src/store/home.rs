@@ -118,6 +118,7 @@ impl Recogniser {
     pub(crate) fn place(&self, folder: &Path) -> Option<(Layout, PathBuf)> {
         // deepest lawful place: projects/<slug>/<session>/subagents/workflows/<run>
         const UP: usize = 12;
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         // as it was written, so that the home is named in the same way; then what a link or `..` on the way hides
         let spellings = [Some(folder.to_owned()), std::path::absolute(folder).ok(), folder.canonicalize().ok()];
         let mut tried: Vec<PathBuf> = Vec::new();
@@ -255,10 +256,11 @@ fn is_pi_folder(name: &[u8]) -> bool {
 }
 
 fn is_sid_name(name: &[u8]) -> bool {
-    let stem = name.strip_suffix(b".jsonl").or_else(|| name.strip_suffix(b".json"));
-    let id =
-        |stem: &[u8]| stem.split_at_checked(24).map(|(id, rest)| is_timed_id(id) && matches!(rest, [] | [b'-', ..]));
-    stem.and_then(id).unwrap_or(false)
+    if let Some(stem) = name.strip_suffix(b".json") {
+        return is_timed_id(stem);
+    }
+    let id = name.strip_suffix(b".jsonl").and_then(|stem| stem.split_at_checked(24));
+    id.is_some_and(|(id, rest)| is_timed_id(id) && matches!(rest, [] | [b'-', ..]))
 }
 
 /// Whether a folder's name is the id of a session, as in `checkpoints/<id>`.

@@ -125,7 +125,7 @@ impl Walk {
         }
         siblings.push(name.clone());
 
-        let place = self.recogniser.place(&folder).filter(|(layout, _)| layout.agrees_with(self.insist));
+        let place = self.place(plan.root, &folder);
         let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
         let passed = match identify::passed(layout, &folder, &name, &source) {
             Ok(passed) => passed,
@@ -150,8 +150,7 @@ impl Walk {
     /// A folder that a person passed, and everything below it.
     pub(super) fn folder(&mut self, plan: &Plan) {
         let Some(given) = self.found.roots.get(plan.root as usize).map(|root| root.path.clone()) else { return };
-        let place = self.recogniser.place(&given).filter(|(layout, _)| layout.agrees_with(self.insist));
-        if let Some((layout, home)) = place {
+        if let Some((layout, home)) = self.place(plan.root, &given) {
             self.settle(plan.root, given, layout, Some(home));
             return self.walk(plan.root, layout);
         }
@@ -172,6 +171,21 @@ impl Walk {
             }
             self.walk(root, *layout);
         }
+    }
+
+    /// Where a passed folder lies in a store, unless the person says that it is another agent's.
+    fn place(&mut self, root: u32, folder: &Path) -> Option<(Layout, PathBuf)> {
+        let (layout, home) = self.recogniser.place(folder)?;
+        if layout.agrees_with(self.insist) {
+            return Some((layout, home));
+        }
+        if let (Some(own), Some(asked)) = (layout.dialect(), self.insist) {
+            self.note(
+                root,
+                format!("lies where {} keeps its sessions; read as {}'s, as asked", own.agent(), asked.agent()),
+            );
+        }
+        None
     }
 
     fn walk(&mut self, root: u32, layout: Layout) {
