@@ -346,4 +346,18 @@ mod tests {
         assert_eq!(at("notes.jsonl".into()), Named::Is(FileKind::Other));
         assert_eq!(at(".session-aliases".into()), Named::Nothing);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_name(name: Vec<u8>, tail in "( |\\(|\\)|-|[0-9a-f]|copy|\\.jsonl|\\.json|@v|agent-){0,12}") {
+            use Layout::{ClaudeBackup, ClaudeProject, ClaudeSubagents, OpenclawSessions, PiProject, Plain, SidProject};
+            for name in [&name[..], tail.as_bytes(), &[&name[..], tail.as_bytes()].concat()] {
+                for layout in [Plain, SidProject, ClaudeProject, ClaudeSubagents, ClaudeBackup, PiProject, OpenclawSessions] {
+                    by_name(layout, name, &Names(&[name]), true);
+                }
+                is_sidechain_name(name, &Names(&[]));
+                is_openclaw_sidecar(name);
+            }
+        }
+    }
 }
