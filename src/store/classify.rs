@@ -64,6 +64,18 @@ impl FileKind {
                 | FileKind::SyncCopy
         )
     }
+
+    /// The word in reports, for what reports have a row for.
+    pub fn row(self) -> Option<&'static str> {
+        match self {
+            FileKind::Main => Some("main"),
+            FileKind::Sidechain => Some("sidechain"),
+            FileKind::Subagent => Some("subagent"),
+            FileKind::Whole => Some("legacy"),
+            FileKind::CheckpointIndex => Some("index"),
+            _ => None,
+        }
+    }
 }
 
 /// What a name says.
@@ -333,5 +345,19 @@ mod tests {
         assert_eq!(at("5e550000-0000-4000-8000-000000000002 (1).jsonl".into()), Named::Is(FileKind::SyncCopy));
         assert_eq!(at("notes.jsonl".into()), Named::Is(FileKind::Other));
         assert_eq!(at(".session-aliases".into()), Named::Nothing);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_a_name(name: Vec<u8>, tail in "( |\\(|\\)|-|[0-9a-f]|copy|\\.jsonl|\\.json|@v|agent-){0,12}") {
+            use Layout::{ClaudeBackup, ClaudeProject, ClaudeSubagents, OpenclawSessions, PiProject, Plain, SidProject};
+            for name in [&name[..], tail.as_bytes(), &[&name[..], tail.as_bytes()].concat()] {
+                for layout in [Plain, SidProject, ClaudeProject, ClaudeSubagents, ClaudeBackup, PiProject, OpenclawSessions] {
+                    by_name(layout, name, &Names(&[name]), true);
+                }
+                is_sidechain_name(name, &Names(&[]));
+                is_openclaw_sidecar(name);
+            }
+        }
     }
 }

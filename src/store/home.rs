@@ -118,10 +118,15 @@ impl Recogniser {
     pub(crate) fn place(&self, folder: &Path) -> Option<(Layout, PathBuf)> {
         // deepest lawful place: projects/<slug>/<session>/subagents/workflows/<run>
         const UP: usize = 12;
-        let lexical = std::path::absolute(folder).ok()?;
-        let physical = folder.canonicalize().ok()?;
-        [Some(&lexical), Some(&physical).filter(|p| **p != lexical)].into_iter().flatten().find_map(|start| {
-            start.ancestors().take(UP).find_map(|above| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        // as it was written, so that the home is named in the same way; then what a link or `..` on the way hides
+        let spellings = [Some(folder.to_owned()), std::path::absolute(folder).ok(), folder.canonicalize().ok()];
+        let mut tried: Vec<PathBuf> = Vec::new();
+        for start in spellings.into_iter().flatten() {
+            if tried.contains(&start) {
+                continue;
+            }
+            let found = start.ancestors().take(UP).find_map(|above| {
                 let home = self.home(above, &Handle::open_root(above).ok()?)?;
                 let below = start.strip_prefix(above).ok()?;
                 let layout = below.components().try_fold(home, |layout, part| match part {
@@ -129,8 +134,13 @@ impl Recogniser {
                     _ => None,
                 })?;
                 Some((layout, above.to_owned()))
-            })
-        })
+            });
+            if found.is_some() {
+                return found;
+            }
+            tried.push(start);
+        }
+        None
     }
 
     /// The homes that lie in a folder under their own names and hold something: what a person means who passes a home
@@ -246,8 +256,11 @@ fn is_pi_folder(name: &[u8]) -> bool {
 }
 
 fn is_sid_name(name: &[u8]) -> bool {
-    let stem = name.strip_suffix(b".jsonl").or_else(|| name.strip_suffix(b".json"));
-    stem.is_some_and(|stem| is_timed_id(stem.get(..24).unwrap_or_default()))
+    if let Some(stem) = name.strip_suffix(b".json") {
+        return is_timed_id(stem);
+    }
+    let id = name.strip_suffix(b".jsonl").and_then(|stem| stem.split_at_checked(24));
+    id.is_some_and(|(id, rest)| is_timed_id(id) && matches!(rest, [] | [b'-', ..]))
 }
 
 /// Whether a folder's name is the id of a session, as in `checkpoints/<id>`.

@@ -65,6 +65,15 @@ impl Registration {
     }
 }
 
+impl Registration {
+    /// Whether the agent itself takes the process for alive: no agent that registers a number and a time notices that
+    /// the number was given again (OpenClaw does, by the process's own start).
+    pub fn agent_sees_alive(&self) -> bool {
+        let fooled = self.state == State::Recycled && self.agent != Dialect::Openclaw;
+        (self.state == State::Alive || fooled) && self.damaged.is_none()
+    }
+}
+
 /// No registration is longer; a longer file is none.
 const LONGEST: u64 = 1024 * 1024;
 
@@ -76,12 +85,22 @@ const TOLERANCE_MS: i64 = 5 * 60 * 1000;
 /// Beside them what could not be read.
 pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf, String)>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
-    let mut stores: Vec<&Path> = discovery.roots.iter().filter_map(|root| root.store.as_deref()).collect();
+    let mut stores: Vec<(&Path, Dialect)> = discovery
+        .folders
+        .iter()
+        .filter_map(|folder| {
+            let root = discovery.roots.get(folder.root as usize)?;
+            Some((root.store.as_deref()?, folder.layout.dialect()?))
+        })
+        .collect();
     stores.sort_unstable();
     stores.dedup();
-    for (store, (folder, layout)) in stores.iter().flat_map(|store| {
-        [("active-sessions", Layout::SidActive), ("sessions", Layout::ClaudeRegistry)].map(|r| (*store, r))
-    }) {
+    for (store, agent) in stores {
+        let (folder, layout) = match agent {
+            Dialect::Sid => ("active-sessions", Layout::SidActive),
+            Dialect::Claude => ("sessions", Layout::ClaudeRegistry),
+            Dialect::Pi | Dialect::Openclaw => continue,
+        };
         let Ok(handle) = Handle::open_root(store).and_then(|home| home.child(OsStr::new(folder))) else { continue };
         let (entries, stopped) = handle.list(usize::MAX);
         if let Some(e) = stopped {
@@ -89,7 +108,6 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
         }
         for entry in entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Unknown)) {
             if by_name(layout, entry.name.as_encoded_bytes(), &Names(&[]), false) == Named::Is(FileKind::Registration) {
-                let agent = if layout == Layout::SidActive { Dialect::Sid } else { Dialect::Claude };
                 let path = store.join(folder).join(&entry.name);
                 read(path, agent, || handle.open_file(&entry.name), &mut found, &mut errors);
             }

@@ -1,16 +1,18 @@
 //! Where records lie: homes and layouts of each agent, files, physical lines, liveness of a session.
 //!
 //! `discover` answers what a person asked for; `home` knows where agents keep their stores, `layout` what the folders of
-//! each are, `classify` and `sniff` what the files in them are, `walk` reads the folders below open `handle`s. `source`
-//! and `lines` hand out bytes, `meter` says how far a run has come. Nothing here knows what a record means, and nothing
-//! writes.
+//! each are, `classify`, `sniff` and `identify` what the files in them are, `walk` and `links` read the folders below open
+//! `handle`s. `liveness` asks who may be writing. `source` and `lines` hand out bytes, `meter` says how far a run has
+//! come. Nothing here knows what a record means, and nothing writes.
 
 mod classify;
 mod discover;
 mod handle;
 mod home;
+mod identify;
 mod layout;
 pub mod lines;
+mod links;
 pub mod liveness;
 pub mod meter;
 mod sniff;

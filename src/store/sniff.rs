@@ -315,4 +315,14 @@ mod tests {
         assert_eq!(of("[]"), None);
         assert_eq!(of(""), None);
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_have_a_shape(bytes: Vec<u8>, text in "([{}\\[\\]\":,\n]|null|type|session|parentId|parentUuid|1e999|\\\\ud800){0,60}") {
+            of(bytes.clone());
+            of(text.clone());
+            sniff_document(&Source::from_bytes(bytes)).unwrap();
+            sniff_document(&Source::from_bytes(text)).unwrap();
+        }
+    }
 }

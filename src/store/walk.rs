@@ -1,8 +1,7 @@
 //! The walk through folders: iterative, below open handles, no link followed on the way, each folder read once.
 //!
-//! Links are put by while a root is walked and answered at its end: one that stays inside its root leads to a folder or
-//! file that was read in its own place already, or is read now under its real path; one that leaves is counted. So a
-//! file has one path however many links name it, and loops end because folders are known by device and inode.
+//! Links are put by while a root is walked (`links` answers them), so a file has one path however many links name it,
+//! and loops end because folders are known by device and inode.
 //!
 //! A home directory that holds agents' homes is read as those homes; nothing else in it is looked at.
 
@@ -15,19 +14,13 @@ use super::classify::{self, FileKind, Named, Names};
 use super::discover::{Discovery, FileEntry, Folder, Root};
 use super::handle::{Entry, EntryKind, FileId, Handle};
 use super::home::{Environment, Recogniser, is_named_by_id};
+use super::identify;
 use super::layout::Layout;
-use super::sniff::{Document, Shape, sniff, sniff_document};
 use super::source::Source;
 use crate::dialect::Dialect;
 
 /// No store is deeper than eight; each level costs a descriptor's open on the way down.
 const DEEPEST: usize = 64;
-
-/// How many files beside one that does not tell are asked whose they are.
-const NEIGHBOURS: usize = 16;
-
-/// How many links that leave a store are named in its root's notes.
-const NAMED_LINKS: usize = 5;
 
 /// A root whose reading is planned.
 #[derive(Debug)]
@@ -39,19 +32,19 @@ pub(super) struct Plan {
 }
 
 /// A folder that waits to be read.
-struct Pending {
-    root: u32,
-    below: PathBuf,
-    layout: Layout,
-    depth: usize,
+pub(super) struct Pending {
+    pub(super) root: u32,
+    pub(super) below: PathBuf,
+    pub(super) layout: Layout,
+    pub(super) depth: usize,
 }
 
 /// A link that waits for the end of its root.
-struct Link {
-    root: u32,
-    below: PathBuf,
-    name: OsString,
-    layout: Layout,
+pub(super) struct Link {
+    pub(super) root: u32,
+    pub(super) below: PathBuf,
+    pub(super) name: OsString,
+    pub(super) layout: Layout,
 }
 
 /// A file whose agent neither layout nor content told, in a folder of no layout.
@@ -63,10 +56,10 @@ struct Untold {
 
 #[derive(Debug)]
 pub(super) struct Walk {
-    insist: Option<Dialect>,
+    pub(super) insist: Option<Dialect>,
     recogniser: Recogniser,
-    found: Discovery,
-    visited: HashSet<FileId>,
+    pub(super) found: Discovery,
+    pub(super) visited: HashSet<FileId>,
     named: HashMap<FileId, Vec<OsString>>,
 }
 
@@ -132,73 +125,32 @@ impl Walk {
         }
         siblings.push(name.clone());
 
-        let place = self.recogniser.place(&folder).filter(|(layout, _)| layout.agrees_with(self.insist));
+        let place = self.place(plan.root, &folder);
         let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
-        let (kind, told) = match self.passed_kind(layout, &folder, &name, &source) {
-            Ok(known) => known,
+        let passed = match identify::passed(layout, &folder, &name, &source) {
+            Ok(passed) => passed,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
         };
         let mut note = None;
-        let dialect = self.insist.or(agreed(told, layout)).or_else(|| {
-            let near = neighbours(&handle, &name)?;
-            note = Some(format!("nothing in it tells the agent; the files beside it are {}'s", near.agent()));
-            Some(near)
-        });
+        let mut dialect = self.insist.or(passed.dialect);
+        if dialect.is_none() && passed.mute {
+            dialect = identify::neighbours(&handle, &name);
+            note = dialect.map(|d| format!("nothing in it tells the agent; the files beside it are {}'s", d.agent()));
+        }
         if let Some(root) = self.found.roots.get_mut(plan.root as usize) {
             root.dialect = dialect;
             root.store = place.map(|(_, home)| home);
             root.notes.extend(note);
         }
         let index = self.add_folder(folder, plan.root, layout, folder_mtime);
-        let size = source.size();
+        let (size, kind) = (source.size(), passed.kind);
         self.found.files.push(FileEntry { name: name.into(), size, mtime_ms, folder: index, kind, dialect });
-    }
-
-    /// What a passed file is: what its place and its content say; a session if they do not say.
-    fn passed_kind(
-        &self,
-        layout: Layout,
-        folder: &Path,
-        name: &OsStr,
-        source: &Source,
-    ) -> io::Result<(FileKind, Option<Dialect>)> {
-        let bytes = name.as_encoded_bytes();
-        let names = Names(&[]);
-        let by_place = classify::by_name(layout, bytes, &names, true);
-        if bytes.ends_with(b".json") {
-            return Ok(match (by_place, sniff_document(source)?) {
-                (_, Some(Document::Whole)) => (FileKind::Whole, Some(Dialect::Sid)),
-                (_, Some(Document::CheckpointIndex)) => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
-                (Named::Is(kind), None) => (kind, layout.dialect()),
-                _ if bytes == b"index.json" => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
-                _ if classify::is_session_id(&bytes[..bytes.len() - 5]) || is_named_by_id(folder) => {
-                    (FileKind::Whole, Some(Dialect::Sid))
-                }
-                _ => (FileKind::Other, None),
-            });
-        }
-        let shape = sniff(source)?;
-        let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
-        let told = shape.dialect();
-        Ok(match (by_place, shape) {
-            (Named::Is(kind), _) if !matches!(kind, FileKind::Other | FileKind::SyncCopy | FileKind::Main) => {
-                (kind, told)
-            }
-            (_, Shape::SidSidechain) => (FileKind::Sidechain, told),
-            (_, Shape::History) => (FileKind::History, told),
-            (_, Shape::Unknown) if by_place == Named::AskSid && classify::is_sidechain_name(stem, &names) => {
-                (FileKind::Sidechain, told)
-            }
-            (_, Shape::Session(Dialect::Claude)) if stem.starts_with(b"agent-") => (FileKind::Subagent, told),
-            _ => (FileKind::Main, told),
-        })
     }
 
     /// A folder that a person passed, and everything below it.
     pub(super) fn folder(&mut self, plan: &Plan) {
         let Some(given) = self.found.roots.get(plan.root as usize).map(|root| root.path.clone()) else { return };
-        let place = self.recogniser.place(&given).filter(|(layout, _)| layout.agrees_with(self.insist));
-        if let Some((layout, home)) = place {
+        if let Some((layout, home)) = self.place(plan.root, &given) {
             self.settle(plan.root, given, layout, Some(home));
             return self.walk(plan.root, layout);
         }
@@ -219,6 +171,21 @@ impl Walk {
             }
             self.walk(root, *layout);
         }
+    }
+
+    /// Where a passed folder lies in a store, unless the person says that it is another agent's.
+    fn place(&mut self, root: u32, folder: &Path) -> Option<(Layout, PathBuf)> {
+        let (layout, home) = self.recogniser.place(folder)?;
+        if layout.agrees_with(self.insist) {
+            return Some((layout, home));
+        }
+        if let (Some(own), Some(asked)) = (layout.dialect(), self.insist) {
+            self.note(
+                root,
+                format!("lies where {} keeps its sessions; read as {}'s, as asked", own.agent(), asked.agent()),
+            );
+        }
+        None
     }
 
     fn walk(&mut self, root: u32, layout: Layout) {
@@ -261,7 +228,7 @@ impl Walk {
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         if here.layout == Layout::Plain
-            && self.worth_a_look(&path, &entries)
+            && holds_store_parts(&entries)
             && let Some(home) = self.recogniser.home(&path, &handle).filter(|home| home.agrees_with(self.insist))
         {
             here = self.enter_home(here, &path, home);
@@ -292,13 +259,6 @@ impl Walk {
                 EntryKind::File | EntryKind::Unknown => {}
             }
         }
-    }
-
-    fn worth_a_look(&self, path: &Path, entries: &[Entry]) -> bool {
-        let marked = |entry: &Entry| {
-            entry.kind != EntryKind::File && ["sessions", "projects", "agents"].iter().any(|n| entry.name == *n)
-        };
-        entries.iter().any(marked) || path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
     }
 
     /// A home inside a plain folder is a root of its own.
@@ -334,7 +294,7 @@ impl Walk {
                 self.found.other_files += 1;
                 continue;
             }
-            let file = match self.look_into(here.layout, handle, &entry.name, known, &names) {
+            let file = match identify::found(here.layout, self.insist, handle, &entry.name, known, &names) {
                 Ok(Some(file)) => FileEntry { folder, ..file },
                 Ok(None) => {
                     self.found.other_files += 1;
@@ -354,7 +314,7 @@ impl Walk {
             }
             self.found.files.push(file);
         }
-        if let Some(dialect) = most(&votes) {
+        if let Some(dialect) = identify::most(&votes) {
             for at in untold.files.drain(first..) {
                 if let Some(file) = self.found.files.get_mut(at) {
                     file.dialect = Some(dialect);
@@ -364,139 +324,9 @@ impl Walk {
         votes.into_iter().for_each(|(dialect, n)| *untold.votes.entry(dialect).or_default() += n);
     }
 
-    /// Makes an entry of a file, opening it when its name does not tell. None: it is nothing of a store.
-    fn look_into(
-        &self,
-        layout: Layout,
-        handle: &Handle,
-        name: &OsStr,
-        known: Named,
-        names: &Names<'_>,
-    ) -> io::Result<Option<FileEntry>> {
-        let meta = handle.stat(name)?;
-        let bytes = name.as_encoded_bytes();
-        let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
-        let (kind, told) = match known {
-            Named::Nothing => return Ok(None),
-            Named::Is(kind) => (kind, None),
-            Named::AskSid => match sniff(&handle.open_file(name)?)? {
-                Shape::SidSidechain => (FileKind::Sidechain, None),
-                Shape::Session(_) => (FileKind::Main, None),
-                _ if classify::is_sidechain_name(stem, names) => (FileKind::Sidechain, None),
-                _ => (FileKind::Main, None),
-            },
-            Named::AskAny => {
-                let shape = sniff(&handle.open_file(name)?)?;
-                (self.plain_kind(shape, bytes, names), shape.dialect())
-            }
-            Named::AskJson => match sniff_document(&handle.open_file(name)?)? {
-                Some(Document::Whole) => (FileKind::Whole, Some(Dialect::Sid)),
-                Some(Document::CheckpointIndex) => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
-                None => return Ok(None),
-            },
-        };
-        let dialect = self.insist.or(told).or(layout.dialect());
-        Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, dialect }))
-    }
-
-    /// A `.jsonl` in a folder of no layout.
-    fn plain_kind(&self, shape: Shape, name: &[u8], names: &Names<'_>) -> FileKind {
-        match shape {
-            Shape::History => FileKind::History,
-            Shape::Foreign if self.insist.is_none() => FileKind::Other,
-            _ if classify::is_sync_copy(name, names) => FileKind::SyncCopy,
-            Shape::SidSidechain => FileKind::Sidechain,
-            Shape::Session(Dialect::Claude) if name.starts_with(b"agent-") => FileKind::Subagent,
-            Shape::Session(Dialect::Pi) if classify::is_openclaw_sidecar(name) => FileKind::Other,
-            _ => FileKind::Main,
-        }
-    }
-
-    /// Links of a root, answered when everything else in it was read.
-    fn answer(&mut self, links: Vec<Link>, pending: &mut Vec<Pending>) {
-        let mut listed: Option<HashSet<(PathBuf, OsString)>> = None;
-        let mut left: HashMap<u32, usize> = HashMap::new();
-        for link in links {
-            let path = self.path(link.root, &link.below).join(&link.name);
-            let root = self.found.roots.get(link.root as usize).map(|root| root.path.clone()).unwrap_or_default();
-            let real = path.canonicalize().ok().zip(root.canonicalize().ok());
-            let Some((target, real_root)) = real else {
-                self.found.skipped_links += 1;
-                continue;
-            };
-            let Ok(below) = target.strip_prefix(&real_root).map(Path::to_owned) else {
-                self.found.skipped_links += 1;
-                self.found.links_left_store += 1;
-                let layout = link.layout.child(link.name.as_encoded_bytes());
-                if layout.is_some_and(|layout| layout != Layout::Plain)
-                    || link.name.as_encoded_bytes().ends_with(b".jsonl")
-                {
-                    *left.entry(link.root).or_default() += 1;
-                    if left.get(&link.root).is_some_and(|n| *n <= NAMED_LINKS) {
-                        let (path, target) = (path.display(), target.display());
-                        self.note(
-                            link.root,
-                            format!("'{path}' is a link that leaves the store, not followed to '{target}'"),
-                        );
-                    }
-                }
-                continue;
-            };
-            if target.is_dir() {
-                let layout = link.layout.child(link.name.as_encoded_bytes());
-                let seen =
-                    Handle::open_root(&target).and_then(|h| h.itself()).map(|(id, _)| self.visited.contains(&id));
-                match (layout, seen) {
-                    (Some(layout), Ok(false)) => {
-                        self.found.followed_links += 1;
-                        let depth = below.components().count();
-                        pending.push(Pending { root: link.root, below, layout, depth });
-                    }
-                    _ => self.found.skipped_links += 1,
-                }
-                continue;
-            }
-            let listed = listed.get_or_insert_with(|| {
-                let real = |file: &FileEntry| {
-                    Some((self.found.folder(file)?.path.canonicalize().ok()?, file.name.to_os_string()))
-                };
-                self.found.files.iter().filter_map(real).collect()
-            });
-            self.follow_file(&link, &below, &target, listed);
-        }
-        for (root, n) in left.into_iter().filter(|(_, n)| *n > NAMED_LINKS) {
-            self.note(root, format!("and {} more links that leave the store", n - NAMED_LINKS));
-        }
-    }
-
-    fn follow_file(&mut self, link: &Link, below: &Path, target: &Path, listed: &mut HashSet<(PathBuf, OsString)>) {
-        let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
-        let known = classify::by_name(link.layout, link.name.as_encoded_bytes(), &Names(&[]), false);
-        if known == Named::Nothing || !listed.insert((folder.to_owned(), name.to_owned())) {
-            self.found.skipped_links += 1;
-            return;
-        }
-        let above = below.parent().unwrap_or(Path::new("")).to_owned();
-        let opened = self.open(link.root, &above).and_then(|handle| Ok((handle.itself()?.1, handle)));
-        let made = opened.and_then(|(mtime_ms, handle)| {
-            let file = self.look_into(link.layout, &handle, name, known, &Names(&[]))?;
-            Ok((mtime_ms, file))
-        });
-        match made {
-            Ok((mtime_ms, Some(file))) => {
-                let path = self.path(link.root, &above);
-                let folder = self.add_folder(path, link.root, link.layout, mtime_ms);
-                self.found.followed_links += 1;
-                self.found.files.push(FileEntry { folder, ..file });
-            }
-            // a link to what is no plain file, or to nothing of a store
-            _ => self.found.skipped_links += 1,
-        }
-    }
-
     /// Files of which nothing tells whose they are: their root's, if the rest of it is of one agent; else no sessions.
     fn settle_untold(&mut self, root: u32, untold: &Untold) {
-        let dialect = self.insist.or(most(&untold.votes));
+        let dialect = self.insist.or(identify::most(&untold.votes));
         for at in &untold.files {
             if let Some(file) = self.found.files.get_mut(*at) {
                 file.dialect = dialect;
@@ -531,13 +361,13 @@ impl Walk {
         self.error(path, message);
     }
 
-    fn open(&self, root: u32, below: &Path) -> io::Result<Handle> {
+    pub(super) fn open(&self, root: u32, below: &Path) -> io::Result<Handle> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let root = self.found.roots.get(root as usize).ok_or_else(missing)?;
         Handle::open_root(&root.path)?.below(below)
     }
 
-    fn path(&self, root: u32, below: &Path) -> PathBuf {
+    pub(super) fn path(&self, root: u32, below: &Path) -> PathBuf {
         let root = self.found.roots.get(root as usize).map(|root| root.path.clone()).unwrap_or_default();
         if below.as_os_str().is_empty() { root } else { root.join(below) }
     }
@@ -565,13 +395,13 @@ impl Walk {
         }
     }
 
-    fn add_folder(&mut self, path: PathBuf, root: u32, layout: Layout, mtime_ms: i64) -> u32 {
+    pub(super) fn add_folder(&mut self, path: PathBuf, root: u32, layout: Layout, mtime_ms: i64) -> u32 {
         let index = u32::try_from(self.found.folders.len()).unwrap_or(u32::MAX);
         self.found.folders.push(Folder { path, root, layout, mtime_ms });
         index
     }
 
-    fn note(&mut self, root: u32, note: String) {
+    pub(super) fn note(&mut self, root: u32, note: String) {
         if let Some(root) = self.found.roots.get_mut(root as usize) {
             root.notes.push(note);
         }
@@ -608,31 +438,8 @@ fn refusal(e: &io::Error) -> String {
     }
 }
 
-/// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. What pi and
-/// OpenClaw write is told apart by the place only.
-fn agreed(told: Option<Dialect>, layout: Layout) -> Option<Dialect> {
-    match (told, layout.dialect()) {
-        (Some(Dialect::Pi), Some(Dialect::Openclaw)) => Some(Dialect::Openclaw),
-        (told, place) => told.or(place),
-    }
-}
-
-/// Whose most of the sessions beside a file are.
-fn neighbours(handle: &Handle, name: &OsStr) -> Option<Dialect> {
-    let (mut entries, _) = handle.list(usize::MAX);
-    entries.retain(|e| e.kind == EntryKind::File && e.name != *name && e.name.as_encoded_bytes().ends_with(b".jsonl"));
-    entries.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut votes = HashMap::new();
-    for entry in entries.iter().take(NEIGHBOURS) {
-        let told = handle.open_file(&entry.name).and_then(|source| sniff(&source)).ok().and_then(Shape::dialect);
-        if let Some(dialect) = told {
-            *votes.entry(dialect).or_default() += 1;
-        }
-    }
-    most(&votes)
-}
-
-/// The agent with most votes; of equals the first in the order of [`Dialect`], so that the answer is always the same.
-fn most(votes: &HashMap<Dialect, usize>) -> Option<Dialect> {
-    votes.iter().max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0))).map(|(dialect, _)| *dialect)
+/// Whether there is a folder in it that makes a home worth the name: a project's own `.claude` holds settings only.
+fn holds_store_parts(entries: &[Entry]) -> bool {
+    let parts = ["sessions", "projects", "agents", "checkpoints", "file-history", "active-sessions", "file-intents"];
+    entries.iter().any(|entry| entry.kind != EntryKind::File && parts.iter().any(|part| entry.name == *part))
 }
