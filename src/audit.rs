@@ -33,6 +33,9 @@ pub enum ResumeVerdict {
 }
 
 impl ResumeVerdict {
+    /// All of them, best first.
+    pub const ALL: [ResumeVerdict; 3] = [ResumeVerdict::Full, ResumeVerdict::Partial, ResumeVerdict::None];
+
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -89,6 +92,10 @@ pub enum ApiVerdict {
 }
 
 impl ApiVerdict {
+    /// All of them, best first.
+    pub const ALL: [ApiVerdict; 5] =
+        [ApiVerdict::Ok, ApiVerdict::Healed, ApiVerdict::Refused, ApiVerdict::InFlight, ApiVerdict::Unknown];
+
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {

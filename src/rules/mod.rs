@@ -4,7 +4,9 @@
 //! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
 
 pub mod api;
+pub mod baseline;
 pub mod chain;
+pub mod fingerprint;
 pub mod gate;
 pub mod lines;
 pub mod registry;
