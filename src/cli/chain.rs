@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let source = input.discovery.open(file)?;
     let session = Session::read(path, source, dialect, audit::shape_of(file.kind), &meter)?;
     let now = arguments.reading.now();
-    let findings = rules::session_findings(&Context { session: &session, live: false, now, places: PLACES });
+    let (findings, _) = rules::session_findings(&Context { session: &session, live: false, now, places: PLACES });
     let below = audit::below_store(&input.discovery, file, &session.path);
     let report = chain_json::Report { session: &session, findings: &findings, below, taken_at: now };
     let mut out = arguments.output.open(&[])?;
