@@ -4,11 +4,22 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
+pub mod keep;
+mod scan;
+mod totals;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
+use crate::rules::gate::Gate;
 use crate::session::Shape;
+use crate::store::{Discovery, Source};
 use crate::text::Text;
+pub use scan::{below_store, is_session, scan, shape_of};
+pub use totals::Totals;
 
 /// What a resume brings back, against what an undamaged file would bring back.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,6 +33,9 @@ pub enum ResumeVerdict {
 }
 
 impl ResumeVerdict {
+    /// All of them, best first.
+    pub const ALL: [ResumeVerdict; 3] = [ResumeVerdict::Full, ResumeVerdict::Partial, ResumeVerdict::None];
+
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -78,6 +92,10 @@ pub enum ApiVerdict {
 }
 
 impl ApiVerdict {
+    /// All of them, best first.
+    pub const ALL: [ApiVerdict; 5] =
+        [ApiVerdict::Ok, ApiVerdict::Healed, ApiVerdict::Refused, ApiVerdict::InFlight, ApiVerdict::Unknown];
+
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -166,3 +184,47 @@ impl SessionAudit {
 
 /// How many places of one code are collected for one file, unless more are asked for.
 pub const PLACES: usize = 20;
+
+/// What a scan is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Which findings are kept.
+    pub gate: Gate,
+    /// How many places of one code are collected for one file.
+    pub places: usize,
+    /// The time that ages are taken against, in milliseconds since 1970.
+    pub now: i64,
+    /// The session that comes from standard input.
+    pub stdin: Option<Source>,
+}
+
+/// What a scan found.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// What was read.
+    pub discovery: Discovery,
+    /// One for each session file that could be read, in the order of the paths.
+    pub sessions: Vec<SessionAudit>,
+    /// Findings that belong to no single session.
+    pub store: Vec<Finding>,
+    /// What could not be read. Exit status 2.
+    pub errors: Vec<(PathBuf, String)>,
+    /// Files on which sid-audit itself failed. Exit status 70.
+    pub defects: Vec<(PathBuf, String)>,
+    /// Sums over all sessions.
+    pub totals: Totals,
+    /// By root, the versions of the agent that wrote its records.
+    pub versions: BTreeMap<u32, BTreeSet<String>>,
+    /// Whether it was stopped before all files were read.
+    pub interrupted: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clean_session_stays_within_the_memory_law() {
+        assert!(size_of::<SessionAudit>() < 100, "{}", size_of::<SessionAudit>());
+    }
+}

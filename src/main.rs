@@ -1,5 +1,5 @@
 //! The program: parse, dispatch, exit status.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    sid_audit::cli::main(std::env::args_os()).into()
 }

@@ -1,1 +1,72 @@
-//! The command line: one file per subcommand.
+//! The command line: one file per subcommand. Its arguments' doc comments are the help and the man page, and its `run`
+//! returns the exit status.
+//!
+//! `options` holds what several commands share, `input` turns paths into what is read, `status` is the table of exit
+//! statuses. Errors end here: an `anyhow` error becomes one sentence on standard error, with a hint where there is one.
+
+pub mod chain;
+pub mod explain;
+pub mod failure;
+pub mod input;
+pub mod interrupt;
+pub mod options;
+pub mod scan;
+pub mod status;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use clap::Parser;
+
+use crate::report::out;
+use status::Status;
+
+/// Audits and repairs the session stores of coding agents: sid-code, Claude Code and pi.
+///
+/// It says for each session what a resume would bring back, what the model's API would refuse, and which bytes are the
+/// cause. Reading never changes a store, and no message text is printed unless --show-content asks for it.
+///
+/// An error is never found in a healthy store; that nothing was found is no proof.
+#[derive(Debug, Parser)]
+#[command(name = "sid-audit", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(after_long_help = status::table(80))]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Scan(scan::Arguments),
+    Chain(chain::Arguments),
+    Explain(explain::Arguments),
+}
+
+/// Runs the program on these arguments.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Help and version are asked for; everything else is a wrong argument. A closed pipe is no trouble.
+            let _ = e.print();
+            return if e.use_stderr() { Status::Trouble } else { Status::Clean };
+        }
+    };
+    let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
+        Command::Scan(arguments) => scan::run(&arguments),
+        Command::Chain(arguments) => chain::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
+    }));
+    match ran {
+        Ok(Ok(status)) => status,
+        Ok(Err(error)) => failure::report(&error),
+        Err(_) => {
+            out::complain(
+                "error",
+                "this is a defect of sid-audit: it stopped at a point that it should never reach",
+                None,
+            );
+            Status::Defect
+        }
+    }
+}

@@ -9,5 +9,6 @@ mod kind;
 pub mod media;
 pub mod pass;
 pub mod read;
+pub mod reread;
 pub mod time;
 pub mod value;

@@ -1,2 +1,15 @@
 //! What a person or a tool reads; the only room that prints.
+//!
+//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`; what they share stands beside them.
+//! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
+
+pub mod chain_json;
 pub mod envelope;
+pub mod finding_json;
+pub mod json;
+pub mod neutral;
+pub mod next;
+pub mod out;
+pub mod scan_json;
+pub mod style;
+pub mod wrap;

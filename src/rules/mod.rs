@@ -3,7 +3,10 @@
 //! A rule is declared once, as a `static` in its family's file, and the family's `check` makes findings of it. Rules know
 //! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
 
+pub mod api;
+pub mod baseline;
 pub mod chain;
+pub mod fingerprint;
 pub mod gate;
 pub mod lines;
 pub mod registry;

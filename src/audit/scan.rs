@@ -1,0 +1,241 @@
+//! The scan: every session file of a discovery through the rooms, spread over cores, in an order that depends on nothing
+//! but the paths.
+//!
+//! Workers take the largest file that is left, hold one file at a time, and let its facts go before they take the next.
+//! They share nothing but the list; their totals are added up at the end. A file whose tail may still be being written
+//! is put aside and read again after all others, so that the wait is paid once and not per file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::keep;
+use super::{Options, Scan, SessionAudit, Totals};
+use crate::dialect::Dialect;
+use crate::rules::Context;
+use crate::session::{Session, Shape};
+use crate::store::liveness::{self, Registration};
+use crate::store::meter::Meter;
+use crate::store::{self, Discovery, FileEntry, FileKind, Folder, Layout, Source};
+
+/// How long a writer is given to end the line that it has begun.
+const SETTLE: Duration = Duration::from_millis(200);
+/// A tail is only waited for when the file changed this recently: a store of ten thousand old torn tails costs nothing.
+const RECENT: Duration = Duration::from_secs(60);
+
+/// Reads every session that was found and says what is wrong with it.
+pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan {
+    if let Some(source) = &options.stdin {
+        add_stdin(&mut discovery, source);
+    }
+    let (registrations, unread) = liveness::registrations(&discovery);
+    let mut order: Vec<u32> =
+        (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
+    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let run = Run { discovery: &discovery, options, registrations: &registrations, meter };
+    let mut sum = run.all(&order, false);
+    let later = std::mem::take(&mut sum.later);
+    if !later.is_empty() && !meter.stopped() {
+        std::thread::sleep(SETTLE);
+        sum.add(run.all(&later, true));
+    }
+    let (mut sessions, mut errors) = (sum.sessions, sum.errors);
+    sessions.sort_unstable_by_key(|session| session.file);
+    sessions.shrink_to_fit();
+    errors.extend(unread);
+    errors.append(&mut discovery.errors);
+    errors.sort();
+    let unread = order.len() as u64 - sessions.len() as u64 - errors.len().min(order.len() - sessions.len()) as u64;
+    let totals = Totals { unread: if meter.stopped() { unread } else { 0 }, ..sum.totals };
+    Scan {
+        discovery,
+        sessions,
+        store: Vec::new(),
+        errors,
+        defects: sum.defects,
+        totals,
+        versions: sum.versions,
+        interrupted: meter.stopped(),
+    }
+}
+
+/// Whether a file is a session of its own. A sync tool's copy is not: rules about the store look at it.
+pub fn is_session(kind: FileKind) -> bool {
+    matches!(kind, FileKind::Main | FileKind::Sidechain | FileKind::Subagent | FileKind::Whole)
+}
+
+/// What kind of session a file is taken for before it is read.
+pub fn shape_of(kind: FileKind) -> Shape {
+    match kind {
+        FileKind::Sidechain => Shape::Sidechain,
+        FileKind::Subagent => Shape::Subagent,
+        FileKind::Whole => Shape::Legacy,
+        _ => Shape::Main,
+    }
+}
+
+/// Standard input becomes a file named `-`, in a folder without a name.
+fn add_stdin(discovery: &mut Discovery, source: &Source) {
+    let Some(root) = discovery.roots.iter().position(|root| root.layout == Layout::Stdin) else { return };
+    let (kind, told) = match store::sniff(source) {
+        Ok(store::Shape::SidSidechain) => (FileKind::Sidechain, Some(Dialect::Sid)),
+        Ok(shape) => match (shape.dialect(), store::sniff_document(source)) {
+            (Some(dialect), _) => (FileKind::Main, Some(dialect)),
+            (None, Ok(Some(store::Document::Whole))) => (FileKind::Whole, Some(Dialect::Sid)),
+            (None, _) => (FileKind::Main, None),
+        },
+        Err(_) => (FileKind::Main, None),
+    };
+    let dialect = discovery.roots[root].dialect.or(told);
+    discovery.roots[root].dialect = dialect;
+    let folder = u32::try_from(discovery.folders.len()).unwrap_or(u32::MAX);
+    discovery.folders.push(Folder {
+        path: PathBuf::new(),
+        root: u32::try_from(root).unwrap_or(u32::MAX),
+        layout: Layout::Stdin,
+        mtime_ms: 0,
+    });
+    discovery.files.push(FileEntry {
+        name: OsStr::new("-").into(),
+        size: source.size(),
+        mtime_ms: 0,
+        folder,
+        kind,
+        dialect,
+    });
+}
+
+/// What all workers look at.
+struct Run<'a> {
+    discovery: &'a Discovery,
+    options: &'a Options,
+    registrations: &'a [Registration],
+    meter: &'a Meter,
+}
+
+/// What one worker has so far.
+#[derive(Default)]
+struct Sum {
+    sessions: Vec<SessionAudit>,
+    later: Vec<u32>,
+    errors: Vec<(PathBuf, String)>,
+    defects: Vec<(PathBuf, String)>,
+    totals: Totals,
+    versions: BTreeMap<u32, BTreeSet<String>>,
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.sessions.extend(other.sessions);
+        self.later.extend(other.later);
+        self.errors.extend(other.errors);
+        self.defects.extend(other.defects);
+        self.totals.add(&other.totals);
+        for (root, versions) in other.versions {
+            self.versions.entry(root).or_default().extend(versions);
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Takes each file of the list once. `last`: no tail is waited for any more.
+    fn all(&self, order: &[u32], last: bool) -> Sum {
+        let next = AtomicUsize::new(0);
+        let parts = rayon::broadcast(|_| {
+            let mut sum = Sum::default();
+            while let Some(&n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.meter.stopped() {
+                    break;
+                }
+                // A defect of ours costs one file, as a bad line costs one line.
+                match catch_unwind(AssertUnwindSafe(|| self.one(n, last, &mut sum))) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
+                    Ok(Err(e)) => sum.errors.push((self.path(n), format!("cannot be read: {e}"))),
+                    Err(panic) => sum.defects.push((self.path(n), said(panic.as_ref()))),
+                }
+                self.meter.done();
+            }
+            sum
+        });
+        parts.into_iter().fold(Sum::default(), |mut all, part| {
+            all.add(part);
+            all
+        })
+    }
+
+    fn path(&self, n: u32) -> PathBuf {
+        self.discovery.path(&self.discovery.files[n as usize])
+    }
+
+    fn one(&self, n: u32, last: bool, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        let path = self.discovery.path(file);
+        let Some(dialect) = file.dialect else {
+            let message = "nothing in it tells whose session it is; name the agent with --dialect";
+            sum.errors.push((path, message.to_owned()));
+            return Ok(());
+        };
+        let source = match &self.options.stdin {
+            Some(source) if self.discovery.folder(file).is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
+            _ => self.discovery.open(file)?,
+        };
+        let session = Session::read(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let grew = liveness::grew(&session.source)?;
+        if !last && !session.facts.terminated && (grew || is_recent(&session.source)) {
+            sum.later.push(n);
+            return Ok(());
+        }
+        let live = grew || self.is_registered(&session);
+        let context = Context { session: &session, live, now: self.options.now, places: self.options.places };
+        let audit = keep::session(n, &context, &self.options.gate);
+        sum.totals.count(&audit, &session);
+        if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
+            keep::versions(&session, sum.versions.entry(root).or_default());
+        }
+        sum.sessions.push(audit);
+        Ok(())
+    }
+
+    fn is_registered(&self, session: &Session) -> bool {
+        if !self.registrations.iter().any(Registration::may_live) {
+            return false;
+        }
+        let ids = keep::ids(session);
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        liveness::live(&session.path, &ids, self.registrations).is_some()
+    }
+}
+
+/// Whether a file changed so recently that somebody may be in the middle of a line. By the machine's own clock: this is
+/// about now, whatever `--now` says.
+fn is_recent(source: &Source) -> bool {
+    let Source::File { file, .. } = source else { return false };
+    let changed = file.metadata().and_then(|meta| meta.modified());
+    // A time ahead of the clock counts as recent: a shared folder's clock may be another machine's.
+    changed.is_ok_and(|at| SystemTime::now().duration_since(at).map_or(true, |age| age < RECENT))
+}
+
+/// What a panic said.
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<String>()
+        .cloned()
+        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+/// The path of a session below its store, for fingerprints: the same whether the home, a folder of it or the file was
+/// given.
+pub fn below_store<'p>(discovery: &Discovery, file: &FileEntry, path: &'p Path) -> &'p Path {
+    let base = discovery.root(file).map(|root| match (&root.store, root.layout) {
+        (Some(store), _) => store.as_path(),
+        (None, Layout::File) => root.path.parent().unwrap_or(Path::new("")),
+        (None, _) => root.path.as_path(),
+    });
+    base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path)
+}

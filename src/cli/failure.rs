@@ -1,0 +1,65 @@
+//! What a command could not do, as a sentence: the fact first, the subject quoted, no full stop; a hint names the next
+//! command.
+
+use std::fmt;
+use std::io;
+
+use super::status::Status;
+use crate::report::out;
+
+/// Something that could not be done.
+#[derive(Debug)]
+pub struct Failure {
+    fact: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A fact without a hint.
+    pub fn new(fact: impl Into<String>) -> Self {
+        Failure { fact: fact.into(), hint: None }
+    }
+
+    /// The same with a hint.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fact)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Prints an error that ended a command.
+pub(super) fn report(error: &anyhow::Error) -> Status {
+    let hint = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.hint.as_deref());
+    out::complain("error", &format!("{error:#}"), hint);
+    Status::Trouble
+}
+
+/// The status when a report was written: as computed, also when its reader had enough of it and closed the pipe.
+///
+/// # Errors
+/// Any other reason why it could not be written.
+pub(super) fn written(result: io::Result<()>, status: Status) -> anyhow::Result<Status> {
+    match result {
+        Ok(()) => Ok(status),
+        Err(e) if is_closed_pipe(&e) => Ok(status),
+        Err(e) => Err(anyhow::Error::new(e).context("the report could not be written")),
+    }
+}
+
+/// Whether the reader of a report has gone. serde_json wraps the error of the writer below it.
+fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+        || error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<serde_json::Error>())
+            .is_some_and(|inner| inner.io_error_kind() == Some(io::ErrorKind::BrokenPipe))
+}

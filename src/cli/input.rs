@@ -1,0 +1,92 @@
+//! From what a person typed to what is read: paths, the agents' homes when there are none, standard input.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use super::failure::Failure;
+use super::options::Reading;
+use crate::store::{self, Discovery, Environment, Source};
+
+/// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
+pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;
+
+/// What a command reads.
+#[derive(Debug)]
+pub struct Input {
+    /// Roots, folders and files.
+    pub discovery: Discovery,
+    /// The session from standard input.
+    pub stdin: Option<Source>,
+}
+
+impl Input {
+    /// Finds what is below these paths; with none given, every agent's home on this machine.
+    ///
+    /// # Errors
+    /// When there is no home either, or standard input cannot be read.
+    pub fn find(paths: &[PathBuf], reading: &Reading) -> Result<Self, Failure> {
+        let environment = Environment::of_process();
+        let homes;
+        let paths = if paths.is_empty() {
+            homes = homes_here(&environment, reading)?;
+            homes.as_slice()
+        } else {
+            paths
+        };
+        let stdin = match paths.iter().filter(|path| path.as_path() == Path::new("-")).count() {
+            0 => None,
+            1 => Some(read_stdin()?),
+            _ => return Err(Failure::new("standard input was given twice")),
+        };
+        Ok(Input { discovery: store::discover(paths, reading.dialect, &environment), stdin })
+    }
+
+    /// Whether there is anything to audit.
+    pub fn is_empty(&self) -> bool {
+        self.stdin.is_none()
+            && self.discovery.errors.is_empty()
+            && !self.discovery.files.iter().any(|file| file.kind.is_evidence())
+    }
+
+    /// The stores that are read: no output goes there.
+    pub fn stores(&self) -> Vec<&Path> {
+        let root = |root: &'_ store::Root| root.store.clone().unwrap_or_else(|| root.path.clone());
+        let _ = root;
+        self.discovery.roots.iter().map(|root| root.store.as_deref().unwrap_or(&root.path)).collect()
+    }
+}
+
+fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBuf>, Failure> {
+    let candidates = store::default_homes(environment);
+    let wanted = |home: &&store::HomeCandidate| {
+        reading.dialect.is_none_or(|d| d == home.dialect || (d.is_pi() && home.dialect.is_pi()))
+    };
+    let found: Vec<PathBuf> =
+        candidates.iter().filter(wanted).filter(|home| home.exists).map(|home| home.path.clone()).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let tried: Vec<String> = candidates
+        .iter()
+        .filter(wanted)
+        .map(|home| match home.why {
+            "default" => format!("'{}' ({})", home.path.display(), home.dialect.agent()),
+            why => format!("'{}' ({}, from {why})", home.path.display(), home.dialect.agent()),
+        })
+        .collect();
+    Err(Failure::new(format!("there is no agent's home on this machine; looked for {}", tried.join(", ")))
+        .hint("name a session or a folder, or try the demo: sid-audit scan fixtures/demo"))
+}
+
+fn read_stdin() -> Result<Source, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(LONGEST_STDIN + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(n) if n as u64 > LONGEST_STDIN => {
+            Err(Failure::new(format!("standard input is longer than {} MiB", LONGEST_STDIN / (1024 * 1024)))
+                .hint("write it to a file and name that"))
+        }
+        Ok(_) => Ok(Source::from_bytes(bytes)),
+        Err(e) => Err(Failure::new(format!("standard input cannot be read: {e}"))),
+    }
+}

@@ -1,0 +1,141 @@
+//! Options that several commands share. Their doc comments are the help, so they are written once.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::failure::Failure;
+use crate::dialect::Dialect;
+use crate::report::out::{Colour, Out};
+use crate::rules::baseline::Baseline;
+use crate::rules::gate::{FailOn, Gate};
+use crate::store::Source;
+
+/// How what is read is read.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Reading")]
+pub struct Reading {
+    /// Insist on whose sessions these are, instead of what layout and content say
+    #[arg(long, value_enum, value_name = "AGENT")]
+    pub dialect: Option<Dialect>,
+    /// Read this many files at once (default: one per core)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+    /// The time that ages are taken against, as RFC 3339 (default: now)
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub now: Option<i64>,
+}
+
+impl Reading {
+    /// The time that ages are taken against, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.now.unwrap_or_else(|| jiff::Timestamp::now().as_millisecond())
+    }
+
+    /// Does work on as many threads as were asked for.
+    ///
+    /// # Errors
+    /// When the threads cannot be started.
+    pub fn with_jobs<T: Send>(&self, work: impl FnOnce() -> T + Send) -> anyhow::Result<T> {
+        let jobs = self.jobs.map_or(0, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+        Ok(pool.install(work))
+    }
+}
+
+/// What is done with findings.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Findings")]
+pub struct Policy {
+    /// Report only these findings: codes (L101), family letters (L), names, or ALL
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub select: Vec<String>,
+    /// Do not report these findings
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// Exit with status 1 when a finding is at least this bad
+    #[arg(long, value_enum, value_name = "SEVERITY", default_value_t)]
+    pub fail_on: FailOn,
+    /// Findings in this file are known: shown and counted, but they fail no run
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write the findings of this run as a baseline
+    #[arg(long, value_name = "FILE")]
+    pub write_baseline: Option<PathBuf>,
+}
+
+/// A baseline is a list of short lines; a longer file is none.
+const LONGEST_BASELINE: u64 = 256 * 1024 * 1024;
+
+impl Policy {
+    /// Which findings are kept.
+    ///
+    /// # Errors
+    /// A word that names no finding.
+    pub fn gate(&self) -> Result<Gate, Failure> {
+        Gate::new(&self.select, &self.ignore)
+            .map_err(|message| Failure::new(message).hint("`sid-audit explain` lists them"))
+    }
+
+    /// The findings that are known.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no baseline.
+    pub fn known(&self) -> Result<Baseline, Failure> {
+        let Some(path) = &self.baseline else { return Ok(Baseline::default()) };
+        let bytes = Source::open(path)
+            .and_then(|source| source.read_range(0, LONGEST_BASELINE))
+            .map_err(|e| Failure::new(format!("the baseline '{}' cannot be read: {e}", path.display())))?;
+        Baseline::parse(&bytes).map_err(|what| {
+            Failure::new(format!("'{}' {what}", path.display()))
+                .hint("`sid-audit scan --write-baseline FILE` writes one")
+        })
+    }
+}
+
+/// Where and how a report is shown.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    /// Write the report to this file (never inside a store)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Show message text, which reports leave out otherwise
+    #[arg(long)]
+    pub show_content: bool,
+    /// On a terminal, show bytes of a store as they are, escape sequences included
+    #[arg(long)]
+    pub raw: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub no_progress: bool,
+    /// When to colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    pub color: Colour,
+    /// Print nothing but errors; the exit status tells
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more about what was read, and how
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+impl Output {
+    /// Opens where the report goes.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or that lies inside one of the stores.
+    pub fn open(&self, _stores: &[&Path]) -> anyhow::Result<Out> {
+        match &self.output {
+            None => Ok(Out::stdout(self.color, self.raw)),
+            Some(path) => Err(Failure::new(format!("'{}' cannot be written yet", path.display())).into()),
+        }
+    }
+}
+
+/// A time on the command line: RFC 3339, or a date, which is its first moment in UTC.
+fn time(text: &str) -> Result<i64, String> {
+    crate::record::time::parse(text.as_bytes())
+        .or_else(|| crate::record::time::parse(format!("{text}T00:00:00Z").as_bytes()))
+        .ok_or_else(|| "not a time such as 2026-03-10T00:00:00Z or 2026-03-10".to_owned())
+}

@@ -1,0 +1,138 @@
+//! Records read a second time, many of them in file order: through a window, so that a million ids cost as many bytes
+//! read as the file has and not a million calls.
+
+use super::facts::{Kind, Record, flag};
+use super::json::decode;
+use super::value::Value;
+use crate::dialect::Dialect;
+use crate::store::Source;
+use crate::text::Text;
+
+/// How much is read at a time.
+const WINDOW: usize = 256 * 1024;
+
+/// Reads records of one source again.
+#[derive(Debug)]
+pub struct Reread<'a> {
+    source: &'a Source,
+    dialect: Dialect,
+    window: Vec<u8>,
+    at: u64,
+}
+
+impl<'a> Reread<'a> {
+    /// For the records of this source.
+    pub fn new(source: &'a Source, dialect: Dialect) -> Self {
+        Reread { source, dialect, window: Vec::new(), at: 0 }
+    }
+
+    /// A stretch of the file; shorter when the file was cut meanwhile.
+    pub fn range(&mut self, offset: u64, length: usize) -> &[u8] {
+        let end = offset + length as u64;
+        if offset < self.at || end > self.at + self.window.len() as u64 {
+            // Backwards (another branch) or far ahead: what is read then is what is asked for and what follows it.
+            self.window.resize(length.max(WINDOW), 0);
+            let mut done = 0;
+            while done < self.window.len() {
+                match self.source.read_at(offset + done as u64, &mut self.window[done..]) {
+                    Ok(n) if n > 0 => done += n,
+                    _ => break,
+                }
+            }
+            self.window.truncate(done);
+            if length <= WINDOW {
+                self.window.shrink_to(WINDOW);
+            }
+            self.at = offset;
+        }
+        let start = usize::try_from(offset - self.at).unwrap_or(usize::MAX).min(self.window.len());
+        let stop = (start + length).min(self.window.len());
+        &self.window[start..stop]
+    }
+
+    /// The record's id, none when it has no string as id.
+    pub fn id(&mut self, record: &Record) -> Option<Text> {
+        if record.has(flag::LOSSY) {
+            return super::again::id(self.source, record);
+        }
+        if !record.has(flag::ID_STRING) {
+            return None;
+        }
+        let raw = self.range(record.offset + u64::from(record.id_at), record.id_length as usize);
+        Some(Text::new(decode(raw)))
+    }
+
+    /// The record's type as its agent spells it. Read again only where its kind does not tell.
+    pub fn type_name(&mut self, record: &Record) -> Option<String> {
+        match spelled(self.dialect, record.kind) {
+            Some(name) => Some(name.to_owned()),
+            None => self.field(record, &["type"]).map(|name| name.lossy()),
+        }
+    }
+
+    /// Who speaks, as its agent spells it; none for what is no message.
+    pub fn role(&mut self, record: &Record) -> Option<String> {
+        let role = match (self.dialect, record.kind) {
+            // The message takes its row's type, whatever the role in it says.
+            (Dialect::Claude, Kind::User) => "user",
+            (Dialect::Claude, Kind::Assistant) => "assistant",
+            (_, Kind::ToolMessage) if self.dialect.is_pi() => "toolResult",
+            (_, Kind::Compaction) if self.dialect.is_pi() => "compactionSummary",
+            (_, Kind::BranchSummary) => "branchSummary",
+            (_, Kind::Custom) => match self.field(record, &["message", "role"]) {
+                Some(role) => return Some(role.lossy()),
+                None => "custom",
+            },
+            (_, Kind::User | Kind::Assistant | Kind::ToolMessage) if record.has(flag::ROLE_USER) => "user",
+            (_, Kind::User | Kind::Assistant | Kind::ToolMessage) if record.has(flag::ROLE_ASSISTANT) => "assistant",
+            (_, Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::SideMessage) => {
+                return Some(self.field(record, &["message", "role"]).map_or_else(String::new, |role| role.lossy()));
+            }
+            _ => return None,
+        };
+        Some(role.to_owned())
+    }
+
+    /// A string field of the record.
+    pub fn field(&mut self, record: &Record, path: &[&str]) -> Option<Text> {
+        if record.has(flag::LOSSY) {
+            return super::again::field(self.source, record, path);
+        }
+        let text = self.range(record.offset, record.length as usize);
+        Value::parse(text)?.at(path)?.text()
+    }
+
+    /// The id of the parent that the record names.
+    pub fn parent(&mut self, record: &Record) -> Option<Text> {
+        let key = if self.dialect.is_pi() { "parentId" } else { "parentUuid" };
+        self.field(record, &[key])
+    }
+}
+
+/// The type of a record where its kind alone tells it (see `kind`, which goes the other way).
+fn spelled(dialect: Dialect, kind: Kind) -> Option<&'static str> {
+    Some(match (dialect, kind) {
+        (Dialect::Sid, Kind::Start) => "session_start",
+        (Dialect::Sid, Kind::User) => "user_message",
+        (Dialect::Sid, Kind::Assistant) => "assistant_message",
+        (Dialect::Sid, Kind::ToolMessage) => "tool_result",
+        (Dialect::Sid, Kind::Compaction) => "context_compact",
+        (Dialect::Sid, Kind::Metadata) => "metadata",
+        (Dialect::Sid, Kind::End) => "session_end",
+        (Dialect::Sid, Kind::SideStart) => "sidechain_start",
+        (Dialect::Sid, Kind::SideEnd) => "sidechain_end",
+        (Dialect::Sid, Kind::SideMessage) => "message",
+        (Dialect::Claude, Kind::User) => "user",
+        (Dialect::Claude, Kind::Assistant) => "assistant",
+        (Dialect::Claude, Kind::System) => "system",
+        (Dialect::Claude, Kind::Attachment) => "attachment",
+        (Dialect::Claude, Kind::Progress) => "progress",
+        (Dialect::Pi | Dialect::Openclaw, Kind::Start) => "session",
+        (Dialect::Pi | Dialect::Openclaw, Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::System) => "message",
+        (Dialect::Pi | Dialect::Openclaw, Kind::Compaction) => "compaction",
+        (Dialect::Pi | Dialect::Openclaw, Kind::BranchSummary) => "branch_summary",
+        (Dialect::Pi | Dialect::Openclaw, Kind::ContextEdit) => "context_edit",
+        (Dialect::Openclaw, Kind::Leaf) => "leaf",
+        _ => return None,
+    })
+}

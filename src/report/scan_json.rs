@@ -1,0 +1,382 @@
+//! The scan as JSON, written session by session: one document, or lines that each stand for themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::envelope::{Each, Head, PathField, TOOL, VERSION};
+use super::finding_json::{FindingJson, Under, findings};
+use super::json;
+use crate::audit::{self, ApiVerdict, Extra, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::dialect::Dialect;
+use crate::rules::baseline::Baseline;
+use crate::session::Shape;
+use crate::store::{Discovery, Root};
+
+/// What both forms are made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// The scan.
+    pub scan: &'a Scan,
+    /// Findings that are known.
+    pub known: &'a Baseline,
+    /// When it was taken, in milliseconds since 1970.
+    pub taken_at: i64,
+}
+
+#[derive(Serialize)]
+struct Document<'a, S: Serialize, E: Serialize> {
+    #[serde(flatten)]
+    head: Head,
+    roots: Vec<RootJson<'a>>,
+    sessions: S,
+    checkpoints: [(); 0],
+    store: StoreJson<'a>,
+    totals: TotalsJson<'a>,
+    errors: E,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    interrupted: bool,
+}
+
+/// Writes the scan as one document.
+///
+/// # Errors
+/// Whatever the writer says.
+pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
+    let scan = report.scan;
+    json::document(
+        writer,
+        &Document {
+            head: Head::new("scan", report.taken_at),
+            roots: roots(&scan.discovery, |n| scan.versions.get(&n)),
+            sessions: Each(|| scan.sessions.iter().map(|session| SessionJson::new(report, session))),
+            checkpoints: [],
+            store: StoreJson::new(report),
+            totals: TotalsJson::new(scan),
+            errors: Each(|| scan.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
+            interrupted: scan.interrupted,
+        },
+    )
+}
+
+/// What every line of the stream bears, so that files from many machines can be put together.
+#[derive(Serialize)]
+struct LineJson<'a, T: Serialize> {
+    kind: &'static str,
+    schema: &'static str,
+    version: u32,
+    tool: &'static str,
+    taken_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
+    #[serde(flatten)]
+    what: T,
+}
+
+/// Writes the scan as lines: one for each session, each finding of no single session, each error, and the totals.
+///
+/// # Errors
+/// Whatever the writer says.
+pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
+    let scan = report.scan;
+    let taken_at = crate::record::time::format(report.taken_at);
+    for session in &scan.sessions {
+        let root = scan.discovery.files.get(session.file as usize).and_then(|file| scan.discovery.root(file));
+        write_line(&mut writer, "session", &taken_at, root, SessionJson::new(report, session).renamed())?;
+    }
+    for finding in StoreJson::new(report).findings {
+        write_line(&mut writer, "store_finding", &taken_at, scan.discovery.roots.first(), finding)?;
+    }
+    for (path, message) in &scan.errors {
+        write_line(&mut writer, "error", &taken_at, None, ErrorJson::new(path, message))?;
+    }
+    #[derive(Serialize)]
+    struct Last<'a> {
+        roots: Vec<RootJson<'a>>,
+        totals: TotalsJson<'a>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        interrupted: bool,
+    }
+    let last = Last {
+        roots: roots(&scan.discovery, |n| scan.versions.get(&n)),
+        totals: TotalsJson::new(scan),
+        interrupted: scan.interrupted,
+    };
+    write_line(&mut writer, "totals", &taken_at, None, last)
+}
+
+fn write_line(
+    writer: impl Write,
+    kind: &'static str,
+    taken_at: &str,
+    root: Option<&Root>,
+    what: impl Serialize,
+) -> io::Result<()> {
+    let root = root.map(|root| PathField::from(root.path.as_path()).path);
+    json::line(writer, &LineJson { kind, schema: "sid-audit.scan", version: VERSION, tool: TOOL, taken_at, root, what })
+}
+
+/// A root of the scan.
+#[derive(Serialize)]
+pub struct RootJson<'a> {
+    #[serde(flatten)]
+    path: PathField,
+    dialect: Option<Dialect>,
+    versions: Vec<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
+}
+
+/// The roots with the versions of the agent seen below each.
+pub fn roots<'a>(
+    discovery: &'a Discovery,
+    versions: impl Fn(u32) -> Option<&'a BTreeSet<String>>,
+) -> Vec<RootJson<'a>> {
+    (0..)
+        .zip(&discovery.roots)
+        .map(|(n, root)| RootJson {
+            path: PathField::from(root.path.as_path()),
+            dialect: root.dialect,
+            versions: versions(n).into_iter().flatten().map(String::as_str).collect(),
+            notes: &root.notes,
+        })
+        .collect()
+}
+
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    #[serde(flatten)]
+    path: PathField,
+    message: &'a str,
+}
+
+impl<'a> ErrorJson<'a> {
+    fn new(path: &Path, message: &'a str) -> Self {
+        ErrorJson { path: PathField::from(path), message }
+    }
+}
+
+#[derive(Serialize)]
+struct SessionJson<'a> {
+    #[serde(flatten)]
+    path: PathField,
+    dialect: Dialect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_kind: Option<&'static str>,
+    session_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id_raw: Option<String>,
+    bytes: u64,
+    live: bool,
+    format: FormatJson,
+    reader: &'static str,
+    lines: LinesJson,
+    resume: ResumeJson,
+    api: ApiJson<'a>,
+    findings: Vec<FindingJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FormatJson {
+    stated: Option<String>,
+    effective: Option<String>,
+    by: &'static str,
+}
+
+#[derive(Serialize)]
+struct LinesJson {
+    physical: u32,
+    records: u32,
+    blank: u32,
+    bad: u32,
+    torn: u32,
+}
+
+#[derive(Serialize)]
+struct ApiJson<'a> {
+    verdict: &'static str,
+    codes: &'a [&'static str],
+}
+
+impl<'a> SessionJson<'a> {
+    fn new(report: Report<'a>, session: &'a SessionAudit) -> Self {
+        let discovery = &report.scan.discovery;
+        let file = discovery.files.get(session.file as usize);
+        let path = file.map(|file| discovery.path(file)).unwrap_or_default();
+        let extra = session.extra.as_deref();
+        let usual = keep::Format::usual(session.dialect);
+        let format = match extra {
+            Some(Extra { stated, effective, by: Some(by), .. }) => {
+                FormatJson { stated: stated.clone(), effective: effective.clone(), by: by.name() }
+            }
+            _ => FormatJson { stated: usual.stated, effective: usual.effective, by: usual.by.name() },
+        };
+        let id = extra
+            .and_then(|extra| extra.session_id.clone())
+            .unwrap_or_else(|| keep::implied_id(&path, session.dialect, session.shape));
+        let [physical, records, blank, bad, torn] = session.lines;
+        let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
+        let under = Under { path: &path, below: &below, shape: session.shape };
+        let found = findings(session.findings(), under, report.known);
+        SessionJson {
+            path: PathField::from(path.as_path()),
+            dialect: session.dialect,
+            kind: Some(kind_name(session.shape)),
+            session_kind: None,
+            session_id: id.lossy(),
+            session_id_raw: id.raw_hex(),
+            bytes: file.map_or(0, |file| file.size),
+            live: session.live,
+            format,
+            reader: if session.stream { "stream" } else { "whole" },
+            lines: LinesJson { physical, records, blank, bad, torn },
+            resume: ResumeJson::new(session),
+            api: ApiJson {
+                verdict: session.api.name(),
+                codes: extra.map(|extra| extra.api_codes.as_slice()).unwrap_or_default(),
+            },
+            next: super::next::for_session(session.findings(), &path, session.shape),
+            findings: found,
+        }
+    }
+
+    /// In a stream `kind` says what the line is, so the session's own kind has another name there.
+    fn renamed(self) -> Self {
+        SessionJson { session_kind: self.kind, kind: None, ..self }
+    }
+}
+
+/// The word for what a session file is.
+pub fn kind_name(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Main => "main",
+        Shape::Sidechain => "sidechain",
+        Shape::Subagent => "subagent",
+        Shape::Legacy => "legacy",
+    }
+}
+
+/// The RESUME verdict as JSON has it.
+#[derive(Serialize)]
+pub struct ResumeJson {
+    verdict: &'static str,
+    loaded: u32,
+    expected: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cleaned: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown: Option<u32>,
+    mode: &'static str,
+    loader: &'static str,
+    lawful: LawfulJson,
+}
+
+#[derive(Serialize)]
+struct LawfulJson {
+    before_boundary: u32,
+    other_branches: u32,
+    sidechain: u32,
+    meta: u32,
+}
+
+impl ResumeJson {
+    /// Of a session that was judged.
+    pub fn new(session: &SessionAudit) -> Self {
+        let resume = &session.resume;
+        let looked_for = |n: u32| (n != u32::MAX).then_some(n);
+        let lawful = resume.lawful;
+        ResumeJson {
+            verdict: resume.verdict.name(),
+            loaded: resume.loaded,
+            expected: resume.expected,
+            cleaned: looked_for(resume.cleaned),
+            shown: looked_for(resume.shown),
+            mode: session.mode.name(),
+            loader: session.dialect.loader(),
+            lawful: LawfulJson {
+                before_boundary: lawful.before_boundary,
+                other_branches: lawful.other_branches,
+                sidechain: lawful.sidechain,
+                meta: lawful.meta,
+            },
+        }
+    }
+}
+
+/// Findings that belong to no single session.
+#[derive(Serialize)]
+struct StoreJson<'a> {
+    findings: Vec<FindingJson<'a>>,
+}
+
+impl<'a> StoreJson<'a> {
+    fn new(report: Report<'a>) -> Self {
+        let root = report.scan.discovery.roots.first().map_or(Path::new(""), |root| root.path.as_path());
+        let under = Under { path: root, below: Path::new(""), shape: Shape::Main };
+        StoreJson { findings: findings(&report.scan.store, under, report.known) }
+    }
+}
+
+#[derive(Serialize)]
+struct TotalsJson<'a> {
+    sessions: u64,
+    bytes: u64,
+    live: u64,
+    records: &'a BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_types: Option<u64>,
+    findings: &'a BTreeMap<&'static str, u64>,
+    severities: Severities,
+    resume: BTreeMap<&'static str, u64>,
+    api: BTreeMap<&'static str, u64>,
+    skipped_links: u64,
+    links_that_leave_their_store: u64,
+    followed_links: u64,
+    special_files: u64,
+    other_files: u64,
+    other_folders: u64,
+    vanished: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Severities {
+    error: u64,
+    warning: u64,
+    info: u64,
+}
+
+impl<'a> TotalsJson<'a> {
+    fn new(scan: &'a Scan) -> Self {
+        let (totals, found) = (&scan.totals, &scan.discovery);
+        let [info, warning, error] = totals.severities;
+        TotalsJson {
+            sessions: totals.sessions,
+            bytes: totals.bytes,
+            live: totals.live,
+            records: &totals.records,
+            other_types: (totals.other_types > 0).then_some(totals.other_types),
+            findings: &totals.findings,
+            severities: Severities { error, warning, info },
+            resume: ResumeVerdict::ALL
+                .map(|verdict| (verdict.name(), totals.resume.get(&verdict).copied().unwrap_or(0)))
+                .into(),
+            api: ApiVerdict::ALL.map(|verdict| (verdict.name(), totals.api.get(&verdict).copied().unwrap_or(0))).into(),
+            skipped_links: found.skipped_links,
+            links_that_leave_their_store: found.links_left_store,
+            followed_links: found.followed_links,
+            special_files: found.specials,
+            other_files: found.other_files,
+            other_folders: found.other_folders,
+            vanished: found.vanished,
+            unread: (totals.unread > 0).then_some(totals.unread),
+        }
+    }
+}
