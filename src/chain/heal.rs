@@ -124,7 +124,13 @@ impl Healed {
 
 /// Mends the file, if there is anything to mend that a loader's result depends on.
 pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, source: &Source) -> Option<Healed> {
-    if chain.mode == Mode::File || (chain.mode == Mode::Linear && chain.refusal.is_none()) {
+    // Read in physical order everything comes back; there is a chain to mend only where the tail lost its id.
+    let linear = chain.mode == Mode::Linear && chain.refusal.is_none();
+    let tail_lost_id = || {
+        facts.records.last().is_some_and(|r| lacks_id(dialect, r))
+            && facts.records.iter().any(|r| r.has(flag::ID_STRING))
+    };
+    if chain.mode == Mode::File || (linear && !tail_lost_id()) {
         return None;
     }
     let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
@@ -322,7 +328,18 @@ pub fn breaks<'a>(
     graph: &'a Graph,
 ) -> impl Iterator<Item = (u32, Broken)> + use<'a> {
     let first = first_node(dialect, facts);
-    numbered(&facts.records).filter_map(move |(n, _)| what_is_broken(dialect, n, first, graph, facts).map(|b| (n, b)))
+    // sid-code finds any copy of the parent that stands above: of repeated ids the first one counts.
+    let mut copies: HashMap<u32, u32> = HashMap::new();
+    if dialect == Dialect::Sid {
+        for &(earlier, later) in &graph.repeats {
+            copies.entry(graph.canonical(later, facts)).or_insert(earlier);
+        }
+    }
+    numbered(&facts.records).filter_map(move |(n, _)| {
+        let broken = what_is_broken(dialect, n, first, graph, facts)?;
+        let above = || copies.get(&graph.parent[n as usize]).is_some_and(|&copy| copy < n);
+        (broken != Broken::ParentBelow || !above()).then_some((n, broken))
+    })
 }
 
 fn first_node(dialect: Dialect, facts: &Facts) -> u32 {
@@ -388,6 +405,13 @@ pub fn loops(graph: &Graph, facts: &Facts) -> Vec<(u32, u64)> {
         }
     }
     loops
+}
+
+/// sid-code: a start record whose parent is a record of its own file. The walk would come back if it went on.
+pub fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
+    numbered(&facts.records)
+        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
+        .find_map(|(n, r)| graph.find(r.parent, facts).map(|_| n))
 }
 
 /// Where a record without a parent could go: earlier records of its own line, and which of them hang together already.

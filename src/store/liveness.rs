@@ -146,7 +146,7 @@ pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration])
 pub fn grew(source: &Source) -> io::Result<bool> {
     match source {
         Source::File { file, size } => Ok(file.metadata()?.len() > *size),
-        Source::Bytes(_) => Ok(false),
+        Source::Bytes(_) | Source::Spliced(_) => Ok(false),
     }
 }
 

@@ -20,6 +20,36 @@ pub enum Source {
     },
     /// Bytes in memory.
     Bytes(Arc<[u8]>),
+    /// Another source with stretches replaced: what a plan would make of a file.
+    Spliced(Arc<Spliced>),
+}
+
+/// A stretch of a spliced source.
+#[derive(Clone, Debug)]
+pub enum Piece {
+    /// Bytes of the base: offset and length.
+    Base(u64, u64),
+    /// New bytes.
+    New(Arc<[u8]>),
+}
+
+impl Piece {
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Piece::Base(_, length) => *length,
+            Piece::New(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// A base and the pieces of it and of new bytes that follow one another.
+#[derive(Debug)]
+pub struct Spliced {
+    base: Source,
+    /// Each piece with the offset at which it begins.
+    pieces: Vec<(u64, Piece)>,
+    size: u64,
 }
 
 impl Source {
@@ -49,11 +79,24 @@ impl Source {
         Source::Bytes(bytes.into().into())
     }
 
+    /// Puts pieces of a source and new bytes one behind the other.
+    pub fn spliced(base: &Source, pieces: &[Piece]) -> Self {
+        let mut at = 0;
+        let placed = pieces.iter().filter(|p| p.size() > 0).map(|p| {
+            let begin = at;
+            at += p.size();
+            (begin, p.clone())
+        });
+        let pieces = placed.collect();
+        Source::Spliced(Arc::new(Spliced { base: base.clone(), pieces, size: at }))
+    }
+
     /// Size in bytes (of a file: when it was opened).
     pub fn size(&self) -> u64 {
         match self {
             Source::File { size, .. } => *size,
             Source::Bytes(bytes) => bytes.len() as u64,
+            Source::Spliced(spliced) => spliced.size,
         }
     }
 
@@ -71,6 +114,7 @@ impl Source {
                 buf.copy_from_slice(&bytes[start..start + want]);
                 Ok(want)
             }
+            Source::Spliced(spliced) => spliced.read_at(offset, buf),
             Source::File { file, .. } => loop {
                 match positioned_read(file, buf, offset) {
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -101,6 +145,27 @@ impl Source {
     /// Its physical lines, through one reused buffer.
     pub fn lines(&self) -> Lines<'_> {
         Lines::new(self)
+    }
+}
+
+impl Spliced {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
+        let Some(n) = self.pieces.partition_point(|(begin, _)| *begin <= offset).checked_sub(1) else {
+            return Ok(0);
+        };
+        let (begin, piece) = &self.pieces[n];
+        let inside = offset - begin;
+        let left = usize::try_from(piece.size().saturating_sub(inside)).unwrap_or(usize::MAX);
+        let want = left.min(buf.len());
+        match piece {
+            Piece::Base(from, _) => self.base.read_at(from + inside, &mut buf[..want]),
+            Piece::New(bytes) => {
+                let from = usize::try_from(inside).unwrap_or(usize::MAX).min(bytes.len());
+                let want = want.min(bytes.len() - from);
+                buf[..want].copy_from_slice(&bytes[from..from + want]);
+                Ok(want)
+            }
+        }
     }
 }
 

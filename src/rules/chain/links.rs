@@ -78,12 +78,14 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
             (true, _) => finding
                 .severity(Severity::Info)
                 .effect(format!("{loader} starts here: the session is continued from, or copied out of, another")),
-            (false, false) => finding.severity(Severity::Info).effect("no message hangs below it"),
-            (false, true) if view.shape.adopted[n as usize] => match session.dialect {
+            (false, false) if !(session.dialect == Dialect::Sid && view.shape.adopted[n as usize]) => {
+                finding.severity(Severity::Info).effect("no message hangs below it")
+            }
+            (false, _) if view.shape.adopted[n as usize] => match session.dialect {
                 Dialect::Sid => finding.effect(format!("{loader} stops here: it loads nothing")),
                 _ => finding.effect(format!("{loader} stops here: what is above does not come back")),
             },
-            (false, true) => finding.effect("the branch that hangs here is not the one that a resume takes"),
+            (false, _) => finding.effect("the branch that hangs here is not the one that a resume takes"),
         };
         found.add(finding.fact("messages_below", view.shape.below[n as usize].messages));
     }
@@ -168,18 +170,10 @@ fn loops(view: &View<'_>, found: &mut Collector) {
         cycle(view, n, 0, found);
     }
     if session.dialect == Dialect::Sid
-        && let Some((n, _)) = start_below(view)
+        && let Some(n) = crate::chain::heal::start_below(&session.facts, &session.graph)
     {
         cycle(view, n, 0, found);
     }
-}
-
-/// A start record whose parent is a record of its own file: the walk would come back if it went on.
-fn start_below(view: &View<'_>) -> Option<(u32, u32)> {
-    let session = view.context.session;
-    numbered(&session.facts.records)
-        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
-        .find_map(|(n, r)| session.graph.find(r.parent, &session.facts).map(|p| (n, p)))
 }
 
 fn cycle(view: &View<'_>, n: u32, length: u64, found: &mut Collector) {

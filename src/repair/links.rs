@@ -1,0 +1,328 @@
+//! Edits of the class `links`: ids and parent pointers, line order, and dropping a record of which an equal copy stays.
+//!
+//! New parents are those of `chain::heal`, so that what the verdict promised is what a repair does.
+
+use std::collections::HashMap;
+use std::io;
+
+use super::edit::{Action, Edit};
+use super::made;
+use super::text::Splice;
+use crate::chain::graph::{MISSING, numbered};
+use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, start_below};
+use crate::dialect::Dialect;
+use crate::finding::Fix;
+use crate::record::again;
+use crate::record::facts::{Kind, Record, flag};
+use crate::record::json::Kind as Json;
+use crate::record::value::Value;
+use crate::session::Session;
+
+/// How far new links may be guessed.
+#[derive(Clone, Debug, Default)]
+pub struct Relink {
+    /// Whether `nearest` is taken too.
+    pub nearest: bool,
+    /// Decisions of a person: child and parent by id.
+    pub decided: Vec<(String, String)>,
+    /// Pointers that could be read in damaged bytes before those went to quarantine: child and parent by id.
+    pub legible: Vec<(String, String)>,
+}
+
+/// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
+pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
+    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+        return Vec::new();
+    };
+    let id = |n: u32| match healed.origins[n as usize] {
+        Origin::MadeUp => None,
+        _ => again::id(&session.source, &healed.records[n as usize]).map(|t| t.lossy()),
+    };
+    let read = healed.links.iter().filter(|l| l.evidence == Evidence::Legible);
+    read.filter_map(|l| Some((id(l.child)?, id(l.parent?)?))).collect()
+}
+
+/// The ways in which one code of this class can be answered; the first that makes nothing worse is taken.
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn ways(session: &Session, code: &'static str, relink: &Relink) -> io::Result<Vec<Vec<Edit>>> {
+    match code {
+        "C201" | "C202" | "C203" | "C204" | "C205" | "C209" | "C213" => mended(session, code, relink),
+        "C206" => copies(session, code),
+        "C216" => Ok(copies(session, code)?.into_iter().take(1).collect()),
+        "C221" => headers(session),
+        "C223" => kept_range(session),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<Vec<Vec<Edit>>> {
+    if code == "C204"
+        && session.dialect == Dialect::Sid
+        && let Some(n) = start_below(&session.facts, &session.graph)
+    {
+        let record = session.record(n);
+        let text = again::text(&session.source, record)?;
+        let splice = set_member(&text, record.offset, "parentUuid", "null");
+        let edit = splice
+            .map(|s| Edit::new("C204", Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
+        return Ok(edit.into_iter().map(|e| vec![e]).collect());
+    }
+    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+        return Ok(Vec::new());
+    };
+    let mut edits = Vec::new();
+    // Ids that are given in this same step: a link may name one.
+    let mut given: HashMap<u32, String> = HashMap::new();
+    if code == "C209" {
+        for &n in &healed.named {
+            if let Origin::Record(m) = healed.origins[n as usize]
+                && let Some((edit, id)) = give_id(session, &healed, n, m)?
+            {
+                edits.push(edit);
+                given.insert(m, id);
+            }
+        }
+    }
+    for link in healed.links.iter().filter(|l| l.broken.code() == code) {
+        if link.broken == Broken::ParentBelow && session.dialect == Dialect::Sid {
+            edits.extend(behind_parent(session, &healed, link)?);
+            continue;
+        }
+        edits.extend(new_parent(session, &healed, link, relink, &given)?);
+    }
+    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+}
+
+/// Gives a record without an id the one that its child names, or one made from its bytes.
+fn give_id(session: &Session, healed: &Healed, n: u32, m: u32) -> io::Result<Option<(Edit, String)>> {
+    let record = session.record(m);
+    if record.has(flag::LOSSY) {
+        return Ok(None);
+    }
+    let text = again::text(&session.source, record)?;
+    let (id_key, parent_key) = keys(session.dialect);
+    let wanted = healed.records[n as usize].id;
+    let child = numbered(&session.facts.records)
+        .find(|(c, r)| *c > m && r.parent == wanted && session.graph.parent[*c as usize] == MISSING);
+    let id = match child {
+        Some((_, child)) => again::field(&session.source, child, &[parent_key]).map(|t| t.lossy()),
+        None => Some(made::id(session.dialect, &session_id(session), &text, "C209")),
+    };
+    let Some(id) = id else { return Ok(None) };
+    let Some(splice) = set_member(&text, record.offset, id_key, &quoted(&id)) else { return Ok(None) };
+    let reason = if child.is_some() { "the id that its child names" } else { "an id made from its bytes" };
+    let evidence = if child.is_some() { Evidence::Legible } else { Evidence::Unique };
+    let edit =
+        Edit::new("C209", Fix::Links, Action::SetId, record.offset, vec![splice]).reason(reason).evidence(evidence);
+    Ok(Some((edit, id)))
+}
+
+fn new_parent(
+    session: &Session,
+    healed: &Healed,
+    link: &Link,
+    relink: &Relink,
+    given: &HashMap<u32, String>,
+) -> io::Result<Option<Edit>> {
+    let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
+    let record = session.record(child);
+    let own = session.id(child).map(|id| id.lossy());
+    let named = |list: &[(String, String)]| list.iter().find(|(c, _)| Some(c) == own.as_ref()).map(|(_, p)| p.clone());
+    let (decided, legible) = (named(&relink.decided), named(&relink.legible));
+    let parent = match (decided.as_ref().or(legible.as_ref()), link.parent) {
+        (Some(id), _) => Some(id.clone()),
+        (None, Some(p)) => match healed.origins[p as usize] {
+            Origin::Record(p) => match session.id(p).map(|t| t.lossy()).or_else(|| given.get(&p).cloned()) {
+                Some(id) => Some(id),
+                // It gets its id in another step.
+                None => return Ok(None),
+            },
+            // A start record or header that is not there is not made up by a link.
+            Origin::Hidden(_) | Origin::MadeUp => return Ok(None),
+        },
+        // A loop's earliest record with nothing before it becomes a root.
+        (None, None) if matches!(link.broken, Broken::Cycle | Broken::SelfParent) => None,
+        (None, None) => return Ok(None),
+    };
+    let evidence = if decided.is_some() || legible.is_some() { Evidence::Legible } else { link.evidence };
+    if evidence == Evidence::Nearest && !relink.nearest && parent.is_some() {
+        return Ok(None);
+    }
+    let evidence = if parent.is_none() { Evidence::Unique } else { evidence };
+    if record.has(flag::LOSSY) {
+        return Ok(None);
+    }
+    let text = again::text(&session.source, record)?;
+    let (_, key) = keys(session.dialect);
+    let value = parent.as_deref().map_or_else(|| "null".to_owned(), quoted);
+    let Some(splice) = set_member(&text, record.offset, key, &value) else { return Ok(None) };
+    let reason = match (&decided, &parent) {
+        (Some(p), _) => format!("decided: below {p}"),
+        (None, Some(p)) => format!("below {p}"),
+        (None, None) => "as a root".to_owned(),
+    };
+    Ok(Some(
+        Edit::new(link.broken.code(), Fix::Links, Action::SetParent, record.offset, vec![splice])
+            .reason(reason)
+            .evidence(evidence),
+    ))
+}
+
+/// sid-code looks upwards only: a record moves behind its parent.
+fn behind_parent(session: &Session, healed: &Healed, link: &Link) -> io::Result<Option<Edit>> {
+    let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
+    let parent = session.graph.parent[child as usize];
+    if parent >= MISSING || parent <= child {
+        return Ok(None);
+    }
+    let (start, end) = whole_line(session, session.record(child))?;
+    let (_, behind) = whole_line(session, session.record(parent))?;
+    let mut line = session.source.read_range(start, end - start)?;
+    if !line.ends_with(b"\n") {
+        line.push(b'\n');
+    }
+    let splices = vec![Splice::remove(start, end - start), Splice::insert(behind, line)];
+    let reason = format!("behind its parent on line {}", session.record(parent).line);
+    Ok(Some(Edit::new("C205", Fix::Links, Action::Move, start, splices).reason(reason).evidence(Evidence::Unique)))
+}
+
+/// One of two equal copies goes: the later one, or the earlier where the loader's leaf or order would change.
+fn copies(session: &Session, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
+    let (mut later, mut earlier) = (Vec::new(), Vec::new());
+    for &(a, b) in &session.graph.repeats {
+        let (first, second) = (session.record(a), session.record(b));
+        let replay = session.facts.records[a as usize..b as usize].iter().any(|r| r.has(flag::BOUNDARY));
+        if (code == "C216") != (replay && session.dialect == Dialect::Claude) {
+            continue;
+        }
+        if first.length != second.length
+            || again::text(&session.source, first)? != again::text(&session.source, second)?
+        {
+            continue;
+        }
+        for (record, edits) in [(second, &mut later), (first, &mut earlier)] {
+            let (start, end) = whole_line(session, record)?;
+            edits.push(Edit::quarantine(code, Fix::Links, Action::DropCopy, start, end - start).reason(format!(
+                "an equal copy stays on line {}",
+                if record.line == second.line { first.line } else { second.line }
+            )));
+        }
+    }
+    Ok(if later.is_empty() { Vec::new() } else { vec![later, earlier] })
+}
+
+/// A second header that equals the first goes.
+fn headers(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
+    let mut headers = session.facts.records.iter().filter(|r| r.kind == Kind::Start);
+    let Some(first) = headers.next() else { return Ok(Vec::new()) };
+    let text = again::text(&session.source, first)?;
+    let mut edits = Vec::new();
+    for again in headers {
+        if again::text(&session.source, again)? == text {
+            let (start, end) = whole_line(session, again)?;
+            edits.push(
+                Edit::quarantine("C221", Fix::Links, Action::DropCopy, start, end - start)
+                    .reason(format!("an equal header stays on line {}", first.line)),
+            );
+        }
+    }
+    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+}
+
+/// pi: the compaction goes below the last entry of the branch that holds the first kept one; when that names nothing,
+/// to keep nothing is written down as it is.
+fn kept_range(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
+    let Some(n) = session.chain.kept_range_lost else { return Ok(Vec::new()) };
+    let record = session.record(n);
+    if record.has(flag::LOSSY) {
+        return Ok(Vec::new());
+    }
+    let text = again::text(&session.source, record)?;
+    let kept = numbered(&session.facts.records).find(|(_, r)| r.id.short() == record.target && r.kind != Kind::Start);
+    let edit = match kept {
+        Some((kept, _)) if kept < n => {
+            // The last entry before the compaction that hangs below the kept one.
+            let below = |mut m: u32| {
+                for _ in 0..session.facts.records.len() {
+                    match m {
+                        MISSING.. => return false,
+                        m if m == kept => return true,
+                        _ => m = session.graph.parent[m as usize],
+                    }
+                }
+                false
+            };
+            let Some(tip) = (kept..n).rev().find(|&m| session.graph.has(m, &session.facts) && below(m)) else {
+                return Ok(Vec::new());
+            };
+            let Some(id) = session.id(tip) else { return Ok(Vec::new()) };
+            let Some(splice) = set_member(&text, record.offset, "parentId", &quoted(&id.lossy())) else {
+                return Ok(Vec::new());
+            };
+            Edit::new("C223", Fix::Links, Action::SetParent, record.offset, vec![splice])
+                .reason(format!("below {}, the last entry of the kept branch", id.lossy()))
+                .evidence(Evidence::Unique)
+        }
+        _ => {
+            let Some(id) = session.id(n) else { return Ok(Vec::new()) };
+            let Some(splice) = set_member(&text, record.offset, "firstKeptEntryId", &quoted(&id.lossy())) else {
+                return Ok(Vec::new());
+            };
+            Edit::new("C223", Fix::Links, Action::SetPointer, record.offset, vec![splice])
+                .reason("its own id: it keeps nothing, as before")
+                .evidence(Evidence::Unique)
+        }
+    };
+    Ok(vec![vec![edit]])
+}
+
+/// The keys of id and parent.
+pub(super) fn keys(dialect: Dialect) -> (&'static str, &'static str) {
+    if dialect.is_pi() { ("id", "parentId") } else { ("uuid", "parentUuid") }
+}
+
+/// A string as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// The session's id as its records state it, else its file's name.
+pub(super) fn session_id(session: &Session) -> Vec<u8> {
+    let stated = session.facts.records.iter().find(|r| r.session != 0).and_then(|r| session.facts.names.get(r.session));
+    match stated {
+        Some(id) => id.to_vec(),
+        None => session.path.file_stem().map(|s| s.as_encoded_bytes().to_vec()).unwrap_or_default(),
+    }
+}
+
+/// Replaces the value of a member of the object that is a whole text, or adds the member at its end. `offset` is the
+/// text's place. The last of equal keys is the one that counts.
+pub(super) fn set_member(text: &[u8], offset: u64, key: &str, value: &str) -> Option<Splice> {
+    let root = Value::parse(text)?;
+    if root.kind() != Json::Object {
+        return None;
+    }
+    if let Some(old) = root.get(key) {
+        return Some(Splice::replace(offset + old.start as u64, (old.end - old.start) as u64, value));
+    }
+    let mut empty = true;
+    root.each_member(|_, _| empty = false);
+    let comma = if empty { "" } else { "," };
+    Some(Splice::insert(offset + root.end as u64 - 1, format!("{comma}\"{key}\":{value}")))
+}
+
+/// A record's line with its line feed: first byte and the byte behind.
+///
+/// # Errors
+/// Whatever the system says.
+pub(super) fn whole_line(session: &Session, record: &Record) -> io::Result<(u64, u64)> {
+    let end = record.offset + u64::from(record.length);
+    let feed = match session.source.read_range(end, 2)?.as_slice() {
+        [b'\n', ..] => 1,
+        [b'\r', b'\n'] => 2,
+        _ => 0,
+    };
+    Ok((record.offset, end + feed))
+}

@@ -1,0 +1,272 @@
+//! The plan: one value that a dry run prints and the commit executes.
+//!
+//! Codes are answered one after the other, bytes first, then links, then content, and again from the start as long as
+//! something changes: a split line shows the record that a link needed. Each step is judged by reading the result.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::edit::Edit;
+use super::links::Relink;
+use super::text::{Splice, Text};
+use super::{bytes, links};
+use crate::audit::{Resume, ResumeVerdict};
+use crate::finding::{Finding, Fix, Severity};
+use crate::record::facts::flag;
+use crate::rules::{self, Context};
+use crate::session::Session;
+use crate::store::meter::Meter;
+
+/// What a repair may do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The class up to which it may go.
+    pub up_to: Fix,
+    /// How far new links may be guessed.
+    pub relink: Relink,
+    /// How an orphan call is answered: with a result, or by dropping it.
+    pub answer_orphans: bool,
+    /// Codes that are answered although they are only information.
+    pub named: Vec<String>,
+    /// The time that ages are taken against.
+    pub now: i64,
+}
+
+/// One edit as the plan tells it: places are those of the file.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The edit.
+    pub edit: Edit,
+    /// First byte in the file of what it is about.
+    pub offset: u64,
+    /// Physical line in the file.
+    pub line: u64,
+}
+
+/// What goes to quarantine: a stretch of the file.
+#[derive(Clone, Debug)]
+pub struct Quarantined {
+    /// First byte in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Physical line in the file.
+    pub line: u64,
+    /// The code it is about.
+    pub code: &'static str,
+}
+
+/// A session's state before or after.
+#[derive(Debug)]
+pub struct State {
+    /// Would a resume bring it back?
+    pub resume: Resume,
+    /// Its findings, all places.
+    pub findings: Vec<Finding>,
+    /// The ids of the messages that come back, as keyed hashes, in order.
+    messages: Vec<crate::record::facts::Id>,
+    /// The id that a running agent would append to.
+    tail: crate::record::facts::Id,
+}
+
+/// A plan for one session.
+#[derive(Debug)]
+pub struct Plan {
+    /// How it is now.
+    pub before: State,
+    /// How it will be.
+    pub after: State,
+    /// The edits, in the order in which they were made.
+    pub edits: Vec<Planned>,
+    /// What goes to quarantine, in file order.
+    pub quarantined: Vec<Quarantined>,
+    /// What turns the file into its repaired text.
+    pub splices: Vec<Splice>,
+    /// The codes that it answers.
+    pub answers: Vec<&'static str>,
+    /// Findings at warning or above that stay, each with why.
+    pub left: Vec<Finding>,
+    /// The text as it will be.
+    pub text: Text,
+    /// Steps that were taken back, because they made something worse.
+    pub taken_back: Vec<(&'static str, String)>,
+}
+
+impl Plan {
+    /// Whether there is anything to do.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+}
+
+/// How often the codes are gone through. Each round answers what the one before brought to light; damage has few layers.
+const ROUNDS: usize = 8;
+
+/// Plans the repair of one session. Pure: the same bytes and options give the same plan.
+///
+/// # Errors
+/// When the session's bytes cannot be read.
+pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Plan> {
+    let base = session.source.clone();
+    let (path, dialect, shape) = (session.path.clone(), session.dialect, session.shape);
+    let before = state(&session, options);
+    let options =
+        &Options { relink: Relink { legible: links::legible(&session), ..options.relink.clone() }, ..options.clone() };
+    let mut text = Text::new(&base);
+    let (mut edits, mut taken_back): (Vec<Planned>, Vec<(&'static str, String)>) = (Vec::new(), Vec::new());
+    let mut quarantined = Vec::new();
+    let (mut session, mut now) = (session, state_again(&before));
+    for _ in 0..ROUNDS {
+        let mut changed = false;
+        // What failed before may hold now that something else is mended.
+        taken_back.clear();
+        for code in to_answer(&now.findings, options) {
+            let mut failed = None;
+            for way in ways(&session, code, options)? {
+                let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
+                let next = text.spliced(&splices);
+                let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
+                let then = state(&read, options);
+                let class = way.iter().map(|e| e.class).max();
+                if let Some(worse) = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)) {
+                    failed.get_or_insert(worse);
+                    continue;
+                }
+                for edit in way {
+                    let offset = text.in_file(edit.at);
+                    for &(at, length) in &edit.quarantined {
+                        let from = text.in_file(at);
+                        quarantined.push(Quarantined { offset: from, length, line: 0, code: edit.code });
+                    }
+                    edits.push(Planned { edit, offset, line: 0 });
+                }
+                (text, session, now, failed, changed) = (next, read, then, None, true);
+                break;
+            }
+            if let Some(why) = failed {
+                taken_back.push((code, why));
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    number_lines(&base, &mut edits, &mut quarantined)?;
+    let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
+    answers.sort_unstable();
+    answers.dedup();
+    let left = now.findings.iter().filter(|f| f.severity >= Severity::Warning).cloned().collect();
+    Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
+}
+
+/// Reads the state of a session: findings and verdict.
+pub fn state(session: &Session, options: &Options) -> State {
+    let context = Context { session, live: false, now: options.now, places: usize::MAX };
+    let (findings, healed) = rules::session_findings(&context);
+    let resume = rules::resume::judge(&context, &findings, healed.as_ref());
+    let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
+    // sid-code takes a tail whose id is no string for one without.
+    let tail = session
+        .chain
+        .leaf
+        .map(|n| session.record(n))
+        .filter(|r| r.has(flag::ID_STRING))
+        .map(|r| r.id)
+        .unwrap_or_default();
+    State { resume, findings, messages, tail }
+}
+
+fn state_again(state: &State) -> State {
+    State { resume: state.resume, findings: state.findings.clone(), messages: state.messages.clone(), tail: state.tail }
+}
+
+/// The codes that a repair of these options answers, in the order in which they are answered.
+fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
+    let mut codes: Vec<(Fix, &'static str)> = findings
+        .iter()
+        .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
+        .filter(|(fix, f)| {
+            *fix <= options.up_to
+                && (f.severity >= Severity::Warning
+                    || options.named.iter().any(|n| n.eq_ignore_ascii_case(f.rule.code)))
+        })
+        .map(|(fix, f)| (fix, f.rule.code))
+        .collect();
+    codes.sort_unstable();
+    codes.dedup();
+    codes.into_iter().map(|(_, code)| code).collect()
+}
+
+fn ways(session: &Session, code: &'static str, options: &Options) -> io::Result<Vec<Vec<Edit>>> {
+    let edits = bytes::edits(session, code)?;
+    if !edits.is_empty() {
+        return Ok(vec![edits]);
+    }
+    links::ways(session, code, &options.relink)
+}
+
+/// What a step made worse, if anything (law 10): a message fewer, the tail gone, a finding at warning or above that was
+/// not there. What a longer chain brings to light of its own messages was there before, and is no loss.
+fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
+    let gentle = class.is_none_or(|c| c <= Fix::Links);
+    if gentle && after.messages.len() < before.messages.len() {
+        return Some(format!("{} of {} messages would come back", after.messages.len(), before.messages.len()));
+    }
+    if gentle && before.resume.verdict != ResumeVerdict::None && after.resume.verdict == ResumeVerdict::None {
+        return Some("the session would no longer load".to_owned());
+    }
+    let longer = after.messages.len() > before.messages.len();
+    let counts = |state: &State| {
+        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for f in state.findings.iter().filter(|f| f.severity >= Severity::Warning) {
+            *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
+        }
+        counts
+    };
+    let was = counts(before);
+    counts(after).into_iter().find_map(|(code, n)| {
+        let uncovered = longer && matches!(code.as_bytes().first(), Some(b'T' | b'M' | b'S'));
+        (n > was.get(code).copied().unwrap_or(0) && !uncovered).then(|| format!("{code} would be new"))
+    })
+}
+
+/// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
+fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
+    let gentle = class.is_none_or(|c| c <= Fix::Links);
+    let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
+    (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
+}
+
+/// Numbers the lines of the file that edits are about, in one reading of its line feeds.
+fn number_lines(
+    base: &crate::store::Source,
+    edits: &mut [Planned],
+    quarantined: &mut Vec<Quarantined>,
+) -> io::Result<()> {
+    if edits.is_empty() && quarantined.is_empty() {
+        return Ok(());
+    }
+    quarantined.sort_by_key(|q| q.offset);
+    let mut wanted: Vec<u64> = edits.iter().map(|e| e.offset).chain(quarantined.iter().map(|q| q.offset)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut found: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut lines = base.lines();
+    let (mut next, mut last) = (wanted.iter().copied().peekable(), 0);
+    while let Some(line) = lines.next_line()? {
+        last = line.number;
+        while let Some(offset) = next.next_if(|o| *o <= line.offset + line.length) {
+            found.insert(offset, line.number);
+        }
+        if next.peek().is_none() {
+            break;
+        }
+    }
+    for edit in edits.iter_mut() {
+        edit.line = found.get(&edit.offset).copied().unwrap_or(last.max(1));
+    }
+    for q in quarantined.iter_mut() {
+        q.line = found.get(&q.offset).copied().unwrap_or(last.max(1));
+    }
+    Ok(())
+}
