@@ -9,21 +9,35 @@
 //! | [`undo`] | takes it back |
 //! | [`recover`] | what a crash left |
 //! | [`tidy`] | kept files and old entries go |
-//! | [`liveness`] | who is alive, and who has a file open |
+//! | [`liveness`] | who has a file open |
 //! | [`output`] | reports and generated files |
 //! | [`refusal`] | why nothing was written |
 //!
 //! What is to be written is decided elsewhere: `repair` makes the plan and the proof, `cli` asks the user.
 
 mod disk;
+mod entry;
+mod exchange;
+mod metadata;
 mod reverse;
+mod site;
 
 pub mod content;
+pub mod journal;
+pub mod liveness;
+pub mod manifest;
+pub mod recover;
 pub mod refusal;
+pub mod replace;
+pub mod settle;
 pub mod splice;
 pub mod step;
 
 pub use content::{Content, Fingerprint, Sha};
 pub use disk::{Kind, Stat};
+pub use entry::Fragment;
+pub use journal::{Journal, Locked, Run};
 pub use refusal::{Error, Original, Refusal};
+pub use replace::{Options, Outcome, Proof, Request, Stage, Swapped, Verify, replace, swap};
+pub use settle::settle;
 pub use splice::Splice;
