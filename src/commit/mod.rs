@@ -1,1 +1,47 @@
 //! The one door: durable replace, journal, output files. Nothing else in the crate opens a file for writing.
+//!
+//! | file | what it answers |
+//! | --- | --- |
+//! | [`splice`] | edits of bytes, and the way back |
+//! | [`mod@replace`] | a session file takes its repaired bytes, and no byte is lost |
+//! | [`mod@settle`] | what a writer wrote to the old file in the meantime |
+//! | [`journal`], [`manifest`] | what was done, and everything that is needed to take it back |
+//! | [`undo`] | takes it back |
+//! | [`recover`] | what a crash left |
+//! | [`tidy`] | kept files and old entries go |
+//! | [`liveness`] | who has a file open |
+//! | [`output`] | reports and generated files |
+//! | [`refusal`] | why nothing was written |
+//!
+//! What is to be written is decided elsewhere: `repair` makes the plan and the proof, `cli` asks the user.
+
+mod disk;
+mod entry;
+mod exchange;
+mod metadata;
+mod reverse;
+mod site;
+
+pub mod content;
+pub mod journal;
+pub mod liveness;
+pub mod manifest;
+pub mod output;
+pub mod recover;
+pub mod refusal;
+pub mod replace;
+pub mod settle;
+pub mod splice;
+pub mod step;
+pub mod tidy;
+pub mod undo;
+
+pub use content::{Content, Fingerprint, Sha};
+pub use disk::{Kind, Stat};
+pub use entry::Fragment;
+pub use journal::{Journal, Locked, Run};
+pub use refusal::{Error, Original, Refusal};
+pub use replace::{Options, Outcome, Proof, Request, Stage, Swapped, Verify, replace, swap};
+pub use settle::settle;
+pub use splice::Splice;
+pub use undo::{Standing, Undo, Undone};

@@ -1,0 +1,179 @@
+//! What may go: kept files that nobody needs any more, and old entries of the journal.
+//!
+//! A kept file goes when it has been unchanged for a day, holds nothing that is not elsewhere, is open in no process,
+//! and the original can be had without it. Where the system cannot say who has a file open (macOS), it goes only with
+//! the user's word that the agents are closed. An entry goes when the old ones together are larger than the cap; never
+//! one that is `planned`, the last one of its file, or one whose kept file still exists, since nobody else knows that.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::content::{Sha, prefix};
+use super::disk::Stat;
+use super::entry::Entry;
+use super::journal::{self, KeptFile, Locked, Run};
+use super::liveness;
+use super::manifest::{EntryId, KeptState, State};
+use super::refusal::Error;
+use super::undo::origin;
+
+/// How long a kept file must have been left alone.
+pub const QUIET: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How old a run must be before it counts towards the cap.
+pub const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The standing cap in bytes for runs older than [`OLD`].
+pub const CAP: u64 = 500 * 1024 * 1024;
+
+/// What a sweep did.
+#[derive(Clone, Debug, Default)]
+pub struct Swept {
+    /// Kept files that went.
+    pub removed: Vec<PathBuf>,
+    /// Kept files that stay, with the reason.
+    pub remaining: Vec<Remaining>,
+}
+
+/// A kept file that stays.
+#[derive(Clone, Debug)]
+pub struct Remaining {
+    /// The entry that knows of it.
+    pub id: EntryId,
+    /// The session file that has its name.
+    pub session: PathBuf,
+    /// Where it is, and how many of its bytes are nowhere else.
+    pub file: KeptFile,
+    /// Why it stays.
+    pub why: Stays,
+}
+
+/// Why a kept file stays.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stays {
+    /// It was changed, or lost its name, less than a day ago.
+    Young,
+    /// It holds bytes that are nowhere else: a writer used it after the repair.
+    HoldsMore,
+    /// These processes have it open.
+    Open(Vec<u32>),
+    /// Who has it open cannot be asked on this system.
+    Unknown,
+    /// The session was rewritten since: it is the last whole copy of the original.
+    LastCopy,
+    /// It could not be taken away, or looked at.
+    Failed(String),
+}
+
+impl Locked {
+    /// Takes kept files away that nobody needs any more, and names those that stay. `closed` is the user's word that no
+    /// agent runs, for systems that cannot say who has a file open.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub fn sweep(&self, now: SystemTime, closed: bool) -> Result<Swept, Error> {
+        let mut swept = Swept::default();
+        let mut entries = self.entries()?;
+        for n in 0..entries.len() {
+            for k in 0..entries[n].manifest.kept.len() {
+                if entries[n].manifest.kept[k].state != KeptState::Kept {
+                    continue;
+                }
+                let entry = &entries[n];
+                let Ok(Some((folder, stat))) = entry.find_kept(k) else { continue };
+                let path = folder.path().join(&entry.manifest.kept[k].name);
+                let stays = reason(entry, &entries, k, &stat, now, closed).or_else(|| {
+                    let gone = folder.unlink(&entry.manifest.kept[k].name).and_then(|()| folder.sync());
+                    gone.err().map(|e| Stays::Failed(e.to_string()))
+                });
+                match stays {
+                    Some(why) => {
+                        let late = stat.len.saturating_sub(entry.manifest.kept[k].bytes);
+                        let file = KeptFile { path, late };
+                        swept.remaining.push(Remaining { id: entry.id.clone(), session: entry.session(), file, why });
+                    }
+                    None => {
+                        swept.removed.push(path);
+                        entries[n].manifest.kept[k].state = KeptState::Gone;
+                        // Not recorded is not wrong: it is looked for where it is not, and that is no news.
+                        let _ = entries[n].save();
+                    }
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Makes the journal smaller: of the runs older than 30 days, the oldest entries go until the rest is no larger than
+    /// `cap` bytes. The bytes that were freed.
+    ///
+    /// # Errors
+    /// When the journal cannot be read.
+    pub fn prune(&self, cap: u64, now: SystemTime, current: Option<&Run<'_>>) -> Result<u64, Error> {
+        let entries = self.entries()?;
+        let old: Vec<(&Entry, u64)> = entries
+            .iter()
+            .filter(|e| current.is_none_or(|run| run.id() != e.id.run) && self.is_old(e, now))
+            .map(|e| (e, journal::size(e).unwrap_or(0)))
+            .collect();
+        let mut total: u64 = old.iter().map(|(_, bytes)| bytes).sum();
+        let mut freed = 0;
+        for (entry, bytes) in old {
+            if total <= cap {
+                break;
+            }
+            if !is_needed(entry, &entries) {
+                journal::remove_entry(&self.runs, &entry.id);
+                total -= bytes;
+                freed += bytes;
+            }
+        }
+        Ok(freed)
+    }
+
+    fn is_old(&self, entry: &Entry, now: SystemTime) -> bool {
+        let started = journal::read_run(&self.runs, &entry.id.run).and_then(|run| run.started.parse().ok());
+        let started = started.map(|t: jiff::Timestamp| SystemTime::from(t));
+        started.is_some_and(|t| now.duration_since(t).is_ok_and(|age| age > OLD))
+    }
+}
+
+fn is_needed(entry: &Entry, all: &[Entry]) -> bool {
+    let manifest = &entry.manifest;
+    manifest.state == State::Planned
+        || manifest.kept.iter().any(|k| k.state == KeptState::Planned)
+        || !all.iter().any(|e| e.id > entry.id && e.session() == entry.session())
+        || (0..manifest.kept.len()).any(|k| !matches!(entry.find_kept(k), Ok(None)))
+}
+
+fn reason(entry: &Entry, all: &[Entry], k: usize, stat: &Stat, now: SystemTime, closed: bool) -> Option<Stays> {
+    let kept = &entry.manifest.kept[k];
+    if stat.len != kept.bytes {
+        return Some(Stays::HoldsMore);
+    }
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(QUIET);
+    if stat.mtime_ns.max(stat.ctime_ns) > i128::try_from(since.as_nanos()).unwrap_or(0) {
+        return Some(Stays::Young);
+    }
+    let openers = liveness::openers(stat.dev, stat.ino);
+    if !openers.pids.is_empty() {
+        return Some(Stays::Open(openers.pids));
+    }
+    if !openers.known && !closed {
+        return Some(Stays::Unknown);
+    }
+    match content(entry, k) {
+        Ok(sha) if sha == kept.sha256 => {}
+        Ok(_) => return Some(Stays::HoldsMore),
+        Err(error) => return Some(Stays::Failed(error.to_string())),
+    }
+    // What was repaired must stay recoverable; what was undone is at its name.
+    let needed = k == 0 && entry.manifest.state != State::Undone && origin(entry, all, false).is_none();
+    needed.then_some(Stays::LastCopy)
+}
+
+fn content(entry: &Entry, k: usize) -> std::io::Result<Sha> {
+    let kept = &entry.manifest.kept[k];
+    let (folder, _) = entry.find_kept(k)?.ok_or(std::io::ErrorKind::NotFound)?;
+    Ok(prefix(&folder.open_file(&kept.name)?, kept.bytes)?.sha256)
+}
