@@ -15,6 +15,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use support::run::high_water;
 use support::temp::{Temp, files_below};
 
 /// Ticks of the counters in `/proc/*/stat`; Linux shows 100 a second to programs.
@@ -67,24 +68,29 @@ fn scan(store: &Path, jobs: &str) -> Cost {
     child(command.arg("scan").arg(store).args(["--dialect", "claude", "--format", "json", "--jobs", jobs]))
 }
 
-/// The median of three runs of a child process by CPU time, after one that warms the page cache.
+/// The mean of several runs of a child process, after one that warms the page cache.
 fn child(command: &mut Command) -> Cost {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut costs: Vec<Cost> = (0..4).map(|_| run_child(command)).skip(1).collect();
-    costs.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
-    costs[1]
+    run_child(command);
+    let (before, start, mut rounds, mut peak) = (cpu_seconds(2), Instant::now(), 0, 0.0_f64);
+    while rounds < 3 || start.elapsed() < Duration::from_secs(2) {
+        peak = peak.max(run_child(command));
+        rounds += 1;
+    }
+    let n = f64::from(rounds);
+    Cost { cpu: (cpu_seconds(2) - before) / n, wall: start.elapsed().as_secs_f64() / n, peak }
 }
 
-fn run_child(command: &mut Command) -> Cost {
-    let (before, start) = (cpu_seconds(2), Instant::now());
-    let Ok(mut child) = command.spawn() else { return Cost::default() };
-    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let mut peak: f64 = 0.0;
+/// Runs a child to its end; the most memory that it had resident, in MB.
+fn run_child(command: &mut Command) -> f64 {
+    let Ok(mut child) = command.spawn() else { return 0.0 };
+    let facts = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
     while child.try_wait().expect("our own child").is_none() {
-        peak = peak.max(high_water(&status));
-        std::thread::sleep(Duration::from_millis(2));
+        peak = peak.max(high_water(&facts).unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(1));
     }
-    Cost { cpu: cpu_seconds(2) - before, wall: start.elapsed().as_secs_f64(), peak }
+    peak as f64 / 1e6
 }
 
 /// A pass in this process, repeated until the clock's steps of 10 ms do not matter.
@@ -131,15 +137,4 @@ fn cpu_seconds(first: usize) -> f64 {
     let numbers = text.rsplit(')').next().unwrap_or_default();
     let ticks = numbers.split_whitespace().skip(11 + first).take(2).filter_map(|n| n.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS
-}
-
-/// The most memory that a process has had resident, in MB.
-fn high_water(status: &Path) -> f64 {
-    let mut text = String::new();
-    if File::open(status).and_then(|mut f| f.read_to_string(&mut text)).is_err() {
-        return 0.0;
-    }
-    let line = text.lines().find(|line| line.starts_with("VmHWM:"));
-    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
-    kilobytes.unwrap_or_default() / 1024.0
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// What came back.
@@ -18,6 +18,8 @@ pub struct Outcome {
     pub stderr: Vec<u8>,
     /// Wall time.
     pub took: Duration,
+    /// The most memory that it had resident, in bytes; 0 where the system does not tell.
+    pub peak: u64,
 }
 
 impl Outcome {
@@ -90,12 +92,12 @@ impl Run {
         let mut child = self.command.spawn().expect("the binary can be started");
         let stdout = drain(child.stdout.take().expect("piped"));
         let stderr = drain(child.stderr.take().expect("piped"));
-        let status = wait(&mut child, start + self.limit).unwrap_or_else(|| {
+        let (status, peak) = wait(&mut child, start + self.limit).unwrap_or_else(|| {
             panic!("still running after {:?}: {:?}", self.limit, self.command);
         });
         let took = start.elapsed();
         let (stdout, stderr) = (stdout.join().expect("read"), stderr.join().expect("read"));
-        Outcome { status: status.code(), stdout, stderr, took }
+        Outcome { status: status.code(), stdout, stderr, took, peak }
     }
 }
 
@@ -107,12 +109,14 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u8
     })
 }
 
-/// Waits until then; a child that is still there is killed and nothing is returned.
-fn wait(child: &mut Child, until: Instant) -> Option<std::process::ExitStatus> {
+/// Waits until then, and watches the memory; a child that is still there is killed and nothing is returned.
+fn wait(child: &mut Child, until: Instant) -> Option<(ExitStatus, u64)> {
+    let (facts, mut peak) = (PathBuf::from(format!("/proc/{}/status", child.id())), 0);
     loop {
         if let Some(status) = child.try_wait().expect("our own child") {
-            return Some(status);
+            return Some((status, peak));
         }
+        peak = peak.max(high_water(&facts).unwrap_or(0));
         if Instant::now() > until {
             let _ = child.kill();
             let _ = child.wait();
@@ -120,6 +124,13 @@ fn wait(child: &mut Child, until: Instant) -> Option<std::process::ExitStatus> {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// The most memory that a process had resident so far, in bytes, where `/proc` tells.
+pub fn high_water(facts: &Path) -> Option<u64> {
+    let text = std::fs::read_to_string(facts).ok()?;
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
 /// A path inside the folder of fixtures.
