@@ -225,7 +225,9 @@ fn one_line_of_many_megabytes() {
     s.line(Session::record(1, Some(0)).replace("\"text\":\"a\"", &format!("\"text\":\"{text}\"")));
     let (home, _) = s.finish();
     let outcome = run("scan", home.path()).args(["--jobs", "1", "--format", "json"]).go();
-    assert_eq!(self::report(&outcome)["sessions"][0]["resume"]["loaded"], 2);
+    let report = self::report(&outcome);
+    assert_eq!(report["sessions"][0]["resume"]["loaded"], 2);
+    assert!(support::run::findings(&report).iter().any(|f| f["code"] == "L117"), "a line over 16 MiB is told");
     assert_memory(&outcome, 2, text.len() as u64);
 }
 

@@ -202,6 +202,10 @@ mod two_readers {
         let temp = Temp::new("readers");
         let file = temp.join("20260831-000000-00000001.jsonl");
         write(&file, bytes);
+        let run = Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).arg("scan").arg(&file);
+        let scan = run.args(["--format", "json"]).go().json();
+        let told = findings(&scan).iter().any(|f| f["code"] == "L118");
+        assert_eq!(told, bytes.len() > LIMIT, "the other reader is told");
         let report = chain(&file, "sid");
         (list(&report, "adopted").iter().map(|a| a["line"].clone()).collect(), report)
     }
