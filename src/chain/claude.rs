@@ -47,7 +47,9 @@ fn raises(record: &Record) -> bool {
 pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
     let records = &facts.records;
     let nearest = nearest_spoken(facts, graph);
-    let (mut best, mut best_aside): (Option<(u32, u32)>, Option<(u32, u32)>) = (None, None);
+    // Position and record of the best candidate, and of the best that is only the second choice.
+    let mut best: Option<(u32, u32)> = None;
+    let mut best_aside: Option<(u32, u32)> = None;
     for (n, record) in numbered(records) {
         if !graph.has(n, facts) || !graph.children(graph.canonical(n, facts)).is_empty() {
             continue;

@@ -88,7 +88,7 @@ fn whole_record(
         match name {
             b"type" => typed = reader.peek()? == Kind::String,
             b"timestamp" | b"uuid" | b"parentUuid" | b"parentId" | b"sessionId" | b"messageId" | b"leafUuid" => {
-                rooted = true
+                rooted = true;
             }
             _ => {}
         }

@@ -79,8 +79,11 @@ fn pdf(data: &[u8]) -> bool {
     decode_head(data, 64).starts_with(b"%PDF") && memchr::memmem::find(&tail, b"%%EOF").is_some()
 }
 
+/// Width and height in pixels, where the header tells them.
+type Sides = Option<(u32, u32)>;
+
 /// Label and sides of an image, from its first bytes.
-fn image(head: &[u8]) -> Option<(&'static [u8], Option<(u32, u32)>)> {
+fn image(head: &[u8]) -> Option<(&'static [u8], Sides)> {
     let be16 = |at: usize| head.get(at..at + 2).map(|b| u32::from(b[0]) << 8 | u32::from(b[1]));
     let be32 = |at: usize| Some(be16(at)? << 16 | be16(at + 2)?);
     let le16 = |at: usize| head.get(at..at + 2).map(|b| u32::from(b[1]) << 8 | u32::from(b[0]));

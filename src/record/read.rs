@@ -493,7 +493,7 @@ impl RecordReader {
                 }
                 b"is_error" => error = truthy(r, false)?,
                 b"source" if r.peek()? == Json::Object => {
-                    r.object(|r, key| media_field(r, key, &mut media, &mut media_at))?
+                    r.object(|r, key| media_field(r, key, &mut media, &mut media_at))?;
                 }
                 b"data" | b"mimeType" => media_field(r, key, &mut media, &mut media_at)?,
                 b"content" | b"mediaBlocks" if r.peek()? == Json::Array => self.nested(r)?,
@@ -543,7 +543,7 @@ impl RecordReader {
             }
             b"tool_reference" => new.kind = BlockKind::ToolReference,
             other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => {
-                new.kind = BlockKind::Server
+                new.kind = BlockKind::Server;
             }
             _ => {}
         }

@@ -238,11 +238,7 @@ fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<Stri
 }
 
 /// Numbers the lines of the file that edits are about, in one reading of its line feeds.
-fn number_lines(
-    base: &crate::store::Source,
-    edits: &mut [Planned],
-    quarantined: &mut Vec<Quarantined>,
-) -> io::Result<()> {
+fn number_lines(base: &crate::store::Source, edits: &mut [Planned], quarantined: &mut [Quarantined]) -> io::Result<()> {
     if edits.is_empty() && quarantined.is_empty() {
         return Ok(());
     }

@@ -84,14 +84,8 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
         let id = reread.borrow_mut().id(session.record(n));
         IdField::from(id.as_ref())
     };
-    let type_name = |n: u32| {
-        let name = reread.borrow_mut().type_name(session.record(n));
-        name
-    };
-    let role = |n: u32| {
-        let role = reread.borrow_mut().role(session.record(n));
-        role
-    };
+    let type_name = |n: u32| reread.borrow_mut().type_name(session.record(n));
+    let role = |n: u32| reread.borrow_mut().role(session.record(n));
     let place = |n: u32| PlaceJson { line: session.record(n).line, id: id(n) };
     let (heads, leaves) = (session.graph.heads(&session.facts), session.graph.leaves(&session.facts));
     let under = Under { path: &session.path, below: report.below, shape: session.shape };

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::View;
-use crate::chain::graph::{MISSING, NO_PARENT, numbered};
+use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, breaks, lacks_id};
 use crate::dialect::Dialect;
 use crate::finding::{Doc, Finding, Fix, Rule, Severity};
@@ -295,10 +295,7 @@ fn progress_parents(view: &View<'_>, found: &mut Collector) {
     let (facts, graph) = (&session.facts, &session.graph);
     let below = |n: u32, r: &Record| {
         let p = graph.parent[n as usize];
-        r.is_message()
-            && graph.has(n, facts)
-            && p < NO_PARENT.min(MISSING)
-            && facts.records[p as usize].kind == Kind::Progress
+        r.is_message() && graph.has(n, facts) && p < MISSING && facts.records[p as usize].kind == Kind::Progress
     };
     let mut all = numbered(&facts.records).filter(|(n, r)| below(*n, r)).map(|(n, _)| n);
     let Some(first) = all.next() else { return };

@@ -36,7 +36,7 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
 }
 
 /// Whether the file holds a message, on a line of its own or inside a damaged one.
-pub fn holds_message(context: &Context<'_>) -> bool {
+pub(super) fn holds_message(context: &Context<'_>) -> bool {
     let facts = &context.session.facts;
     facts.records.iter().chain(&facts.hidden).any(|r| r.is_message() || r.kind == Kind::SideMessage)
 }
@@ -50,7 +50,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
     }
     let lost: Vec<u32> = healed.lost(&session.chain).collect();
     let more = healed.chain.messages.len() > session.chain.messages.len();
-    if lost.is_empty() || !(more || !healed.foreign.is_empty()) {
+    if lost.is_empty() || (!more && healed.foreign.is_empty()) {
         return;
     }
     let records = healed.chain.adopted.len().saturating_sub(session.chain.adopted.len());

@@ -42,6 +42,8 @@ pub static RULES: &[&Rule] = &[
     &loading::LINEAR_READING,
 ];
 
+pub use links::in_other_session;
+
 /// What the rules of this family share about one session.
 struct View<'a> {
     context: &'a Context<'a>,
