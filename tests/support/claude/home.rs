@@ -163,6 +163,9 @@ fn parallel(s: &mut Session) {
     for order in [Order::AsCalled, Order::AsFinished, Order::WhileStreaming] {
         s.step(Says { thinking: true, text: true }, 4, order);
     }
+    if s.version.attachments() {
+        s.step_out_of_order();
+    }
     s.answer();
 }
 

@@ -241,6 +241,17 @@ impl Session {
         }
     }
 
+    /// A response whose rows were flushed out of order: the result stands before its own call, and before the text.
+    pub fn step_out_of_order(&mut self) {
+        let ids = self.response_ids();
+        self.lead_in(&ids, Says { thinking: true, text: false }, "tool_use", false);
+        let at = self.rows.len();
+        self.lead_in(&ids, Says { thinking: false, text: true }, "tool_use", false);
+        let (record, id, tool) = self.call(&ids, Tool::Read, true);
+        self.result(&record, &id, tool);
+        self.rows[at..].rotate_right(1);
+    }
+
     /// A call: its record and its id.
     pub fn call(&mut self, ids: &(String, String), tool: Tool, last: bool) -> (String, String, Tool) {
         let file = format!("src/{}.rs", self.rng.word());
