@@ -250,6 +250,12 @@ impl Mender {
         let mut places = Places::new(self.dialect, &view, &graph, &broken);
         let legible = Legible::new(self.dialect, facts, source, &view, &graph);
         for (n, what) in broken {
+            if what == Broken::ParentBelow {
+                // The link is right, the order is not.
+                let parent = Some(graph.parent[n as usize]);
+                self.links.push(Link { child: n, parent, broken: what, evidence: Evidence::Unique });
+                continue;
+            }
             let read = if what == Broken::MissingParent { legible.parent_of(n, &view, &self.origins) } else { None };
             let candidate = read.or_else(|| places.candidate(n, what));
             let (parent, evidence) = match candidate {
@@ -292,7 +298,49 @@ impl Mender {
         foreign
     }
 
+    /// sid-code: records move behind their parents, each as far as it must. Parents that stand below are emitted first,
+    /// and what waited for them follows.
+    fn reorder(&mut self) {
+        if !self.links.iter().any(|l| l.broken == Broken::ParentBelow) {
+            return;
+        }
+        let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
+        let graph = Graph::new(self.dialect, &view);
+        let count = view.records.len();
+        let (mut order, mut out) = (Vec::with_capacity(count), vec![false; count]);
+        let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
+        for n in 0..count as u32 {
+            let mut ready = vec![n];
+            while let Some(n) = ready.pop() {
+                let p = graph.parent[n as usize];
+                if p < MISSING && p > n && !out[p as usize] {
+                    waiting.entry(p).or_default().push(n);
+                    continue;
+                }
+                out[n as usize] = true;
+                order.push(n);
+                ready.extend(waiting.remove(&n).unwrap_or_default().into_iter().rev());
+            }
+        }
+        // A loop never becomes ready; it was broken before, so nothing is left, but nothing may be lost either.
+        order.extend((0..count as u32).filter(|&n| !out[n as usize]));
+        let mut place = vec![0_u32; count];
+        for (new, &old) in (0..).zip(&order) {
+            place[old as usize] = new;
+        }
+        self.records = order.iter().map(|&n| view.records[n as usize]).collect();
+        self.origins = order.iter().map(|&n| self.origins[n as usize]).collect();
+        for link in &mut self.links {
+            link.child = place[link.child as usize];
+            link.parent = link.parent.map(|p| place[p as usize]);
+        }
+        for n in &mut self.named {
+            *n = place[*n as usize];
+        }
+    }
+
     fn load(mut self, facts: &Facts) -> Healed {
+        self.reorder();
         let foreign = self.without_foreign_runs();
         let mended = Facts {
             blocks: facts.blocks.clone(),

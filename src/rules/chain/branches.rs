@@ -109,10 +109,12 @@ fn second_writers(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
     let (facts, graph) = (&session.facts, &session.graph);
     for n in 0..facts.records.len() as u32 {
-        let children = graph.children(n);
+        // A record that is its own parent is no branch of itself.
+        let children: Vec<u32> = graph.children(n).iter().copied().filter(|&c| c != n).collect();
         if children.len() < 2 {
             continue;
         }
+        let children = &children[..];
         let pair = match session.dialect {
             Dialect::Sid => children
                 .iter()
