@@ -138,6 +138,8 @@ pub struct Sent {
     pub drops: Vec<Dropped>,
     /// Rows with thinking that merging moves across something that stands between: a result, a prompt, another response.
     pub split: Vec<u32>,
+    /// Responses of which more rows come after something that ends a turn.
+    pub resumed: Vec<u64>,
     /// The record at which the agent's own cleaning throws: nothing is sent.
     pub throws: Option<u32>,
     /// sid-code: calls and results as its integrity check counts them, before and after cleaning.
@@ -160,6 +162,7 @@ impl Sent {
             rows: Vec::new(),
             drops: Vec::new(),
             split: Vec::new(),
+            resumed: Vec::new(),
             throws: None,
             integrity: None,
             interruption: Interruption::None,
@@ -177,7 +180,7 @@ impl Sent {
             let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
             merge.push(n, voice(session, record), thinks(session.facts.blocks_of(record)));
         }
-        (sent.rows, sent.split) = merge.finish();
+        (sent.rows, sent.split, sent.resumed) = merge.finish();
         match session.dialect {
             Dialect::Sid => clean::sid(session, &mut sent),
             _ => {
@@ -311,13 +314,23 @@ fn api(session: &Session) -> Api {
 }
 
 /// The records that speak in the request, in order. Claude Code sends its meta rows too, which the loader does not show.
+///
+/// A subagent's transcript is walked by the SDK without putting parallel results back (notes, section 3, rule 8). The
+/// client that ran it had them: real healthy subagents fork at every parallel call. So they are put back here.
 fn speaking(session: &Session) -> Vec<u32> {
     let chain = &session.chain;
-    if session.dialect != Dialect::Claude || session.shape == Shape::Subagent {
-        return chain.messages.clone();
+    let spoken = |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
+    match (session.dialect, session.shape) {
+        (Dialect::Claude, Shape::Subagent) => {
+            let whole = super::claude::with_parallel(&session.facts, &session.graph, &chain.adopted);
+            whole.into_iter().filter(spoken).collect()
+        }
+        (Dialect::Claude, _) => {
+            let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);
+            chain.adopted.iter().copied().filter(|n| spoken(n) && !aside(n)).collect()
+        }
+        _ => chain.messages.clone(),
     }
-    let speaks = |r: &Record| matches!(r.kind, Kind::User | Kind::Assistant) && !r.any(flag::SIDECHAIN | flag::TEAM);
-    chain.adopted.iter().copied().filter(|&n| speaks(session.record(n))).collect()
 }
 
 /// Who speaks in a record.
@@ -425,6 +438,7 @@ struct Merge {
     open: Option<u64>,
     begun: HashSet<u64, BuildHasherDefault<KeyedHasher>>,
     split: Vec<u32>,
+    resumed: Vec<u64>,
 }
 
 impl Merge {
@@ -438,8 +452,11 @@ impl Merge {
             }
             Voice::Model(response) => {
                 self.begin();
-                if response != 0 && !self.begun.insert(response) && thinks {
-                    self.split.push(record);
+                if response != 0 && !self.begun.insert(response) {
+                    self.resumed.push(response);
+                    if thinks {
+                        self.split.push(record);
+                    }
                 }
                 self.open = Some(response);
                 self.rows.push(Row { record, turn: self.turn });
@@ -462,9 +479,9 @@ impl Merge {
         self.turn += 2;
     }
 
-    fn finish(mut self) -> (Vec<Row>, Vec<u32>) {
+    fn finish(mut self) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
         self.rows.append(&mut self.held);
-        (self.rows, self.split)
+        (self.rows, self.split, self.resumed)
     }
 }
 

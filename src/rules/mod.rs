@@ -5,9 +5,12 @@
 
 pub mod chain;
 pub mod gate;
+pub mod legal;
 pub mod lines;
+pub mod messages;
 pub mod registry;
 pub mod resume;
+pub mod tools;
 
 use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};
