@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use crate::chain::graph::Graph;
+use crate::chain::sent::Sent;
 use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::record::document::{self, Document};
@@ -45,6 +47,8 @@ pub struct Session {
     pub chain: Chain,
     /// Of a whole-file session what stands around its messages.
     pub document: Option<Document>,
+    /// What its agent would send: made when it is first asked for.
+    sent: OnceLock<Sent>,
 }
 
 impl Session {
@@ -67,7 +71,7 @@ impl Session {
             Shape::Subagent => chain::claude::load_subagent(&facts, &graph),
             _ => chain::load(dialect, &facts, &graph),
         };
-        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None })
+        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent: OnceLock::new() })
     }
 
     fn read_document(path: PathBuf, source: Source) -> io::Result<Self> {
@@ -89,7 +93,13 @@ impl Session {
             graph,
             chain,
             document: Some(document),
+            sent: OnceLock::new(),
         })
+    }
+
+    /// What its agent would send after a resume.
+    pub fn sent(&self) -> &Sent {
+        self.sent.get_or_init(|| Sent::new(self))
     }
 
     /// A record by its number.

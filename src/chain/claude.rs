@@ -22,9 +22,14 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
         return Chain { mode: Mode::Tree, ..Chain::none(None) };
     };
     let (walked, stop) = walk(facts, graph, leaf);
-    let adopted = Repair::new(facts, graph, &walked).whole();
+    let adopted = with_parallel(facts, graph, &walked);
     let messages = adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])).collect();
     Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
+}
+
+/// A chain with the rows of its responses that the way up does not meet, put back (rule 6).
+pub fn with_parallel(facts: &Facts, graph: &Graph, walked: &[u32]) -> Vec<u32> {
+    Repair::new(facts, graph, walked).whole()
 }
 
 /// Whether a record is shown (rule 7).

@@ -3,12 +3,17 @@
 //! One graph, and each agent's rule as data over it. The rules are restated from the format notes; where an agent never
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
+pub mod autopsy;
 pub mod claude;
+pub mod clean;
 pub mod graph;
 pub mod heal;
+pub mod pairing;
 pub mod pi;
+pub mod sent;
 pub mod shape;
 pub mod sid;
+pub mod tail;
 
 use crate::dialect::Dialect;
 use crate::record::facts::Facts;

@@ -1,5 +1,7 @@
 //! pi's loader (`pi 1.6.0`, notes section 6) and OpenClaw's deviations (`openclaw 2026.7.35`, section 7).
 
+use std::collections::HashMap;
+
 use super::graph::{Graph, MISSING, NO_PARENT, numbered};
 use super::{Chain, Mode, Refusal, Stop};
 use crate::record::facts::{Facts, Kind, Record, flag};
@@ -155,19 +157,16 @@ fn context(facts: &Facts, path: Vec<u32>) -> Chain {
             selected.extend(&path[at + 1..]);
         }
     }
-    let omitted: Vec<u64> = selected
-        .iter()
-        .map(|&n| record(n))
-        .filter(|r| r.kind == Kind::ContextEdit && r.has(flag::OMITS))
-        .map(|r| r.target)
-        .collect();
+    // The latest edit of a target counts: a later one may put something back.
+    let edits = selected.iter().map(|&n| record(n)).filter(|r| r.kind == Kind::ContextEdit);
+    let edits: HashMap<u64, bool> = edits.map(|r| (r.target, r.has(flag::OMITS))).collect();
     let messages = selected
         .iter()
         .copied()
         .filter(|&n| {
             let r = record(n);
             let speaks = r.is_message() || matches!(r.kind, Kind::Custom | Kind::Compaction | Kind::BranchSummary);
-            speaks && (omitted.is_empty() || !omitted.contains(&r.id.short()))
+            speaks && (edits.is_empty() || edits.get(&r.id.short()) != Some(&true))
         })
         .collect();
     Chain {

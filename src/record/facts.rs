@@ -220,6 +220,10 @@ pub mod flag {
     pub const OMITS: u64 = 1 << 52;
     /// bytes of the line were replaced to make it UTF-8: places in it are not places in the file
     pub const LOSSY: u64 = 1 << 53;
+    /// sid-code: the message carries a permission mode that its loader no longer knows
+    pub const MODE_UNKNOWN: u64 = 1 << 54;
+    /// the role is a string, known or not
+    pub const ROLE_WORD: u64 = 1 << 55;
 }
 
 /// One record: a JSON value on a line of its own, or whole inside a damaged line ([`flag::HIDDEN`]).
@@ -317,13 +321,13 @@ pub enum BlockKind {
 
 /// Flags of a block.
 pub mod block {
-    /// nothing in it
+    /// nothing in it; of a call: the input is missing or null; of an element that is no object: it is null
     pub const EMPTY: u8 = 1;
     /// only white space in it
     pub const BLANK: u8 = 1 << 1;
-    /// the id is missing, empty or no string
+    /// the id is missing, empty or no string; of thinking: there is no signature, or an empty one
     pub const NO_ID: u8 = 1 << 2;
-    /// the name is missing, empty or no string
+    /// the name is missing, empty or no string (then a name that stands in the names is what JavaScript takes for true)
     pub const NO_NAME: u8 = 1 << 3;
     /// the input is no object, or missing
     pub const INPUT_OTHER: u8 = 1 << 4;
@@ -338,7 +342,8 @@ pub mod block {
 /// One content block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Block {
-    /// Call id of a call or result (64 bits of its keyed hash), else 0.
+    /// Call id of a call or result (64 bits of its keyed hash), else 0. With [`block::NO_ID`] what stands in its place:
+    /// agents compare that too. 0 is no id at all.
     pub id: u64,
     /// Its place in the content, from 0.
     pub index: u16,
@@ -486,6 +491,8 @@ pub struct Facts {
     pub version: Option<String>,
     /// The provider that the header or the first assistant record names.
     pub provider: Option<String>,
+    /// The provider that is named last: a session may change it.
+    pub last_provider: Option<String>,
     /// The first line that makes the loader raise instead of skipping it, and why.
     pub raises: Option<(u32, &'static str)>,
     /// Longest line in bytes, with its number.

@@ -35,6 +35,9 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
         b"assistant" => flag::ROLE_ASSISTANT,
         _ => 0,
     };
+    if draft.role.is_some() {
+        record.flags |= flag::ROLE_WORD;
+    }
     match dialect {
         Dialect::Sid => sid(type_name, role, record),
         Dialect::Claude => claude(type_name, role, raw(draft.subtype), raw(draft.inner_type), record),
@@ -69,6 +72,9 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
             record.flags |= flag::KEEPS_NOTHING;
         }
     }
+    if dialect == Dialect::Sid && record.is_message() && draft.mode.or(draft.inner_mode) == Some(true) {
+        record.flags |= flag::MODE_UNKNOWN;
+    }
     if dialect == Dialect::Sid && record.kind == Kind::Metadata {
         let key = draft.key.map(owned).unwrap_or_default();
         if key == b"forked_from" {
@@ -89,10 +95,14 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
             (None, None) => None,
         };
     }
-    if facts.provider.is_none()
-        && let Some(s) = draft.provider
-    {
-        facts.provider = Some(crate::text::lossy(&owned(s)));
+    if let Some(s) = draft.provider {
+        let name = owned(s);
+        if facts.last_provider.as_deref().is_none_or(|last| last.as_bytes() != name) {
+            facts.last_provider = Some(crate::text::lossy(&name));
+        }
+        if facts.provider.is_none() {
+            facts.provider.clone_from(&facts.last_provider);
+        }
     }
 }
 
@@ -202,7 +212,8 @@ fn pi(type_name: &[u8], role: &[u8], record: &mut Record) {
             b"user" => Kind::User,
             b"assistant" => Kind::Assistant,
             b"toolResult" => Kind::ToolMessage,
-            b"system" => Kind::System,
+            // "developer" is what forks of pi call it.
+            b"system" | b"developer" => Kind::System,
             b"custom" | b"hookMessage" | b"bashExecution" | b"branchSummary" | b"compactionSummary" => Kind::Custom,
             _ => {
                 record.flags |= flag::ROLE_BAD;

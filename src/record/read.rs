@@ -52,6 +52,9 @@ pub(super) struct Draft {
     pub(super) key: Option<Str>,
     pub(super) session_id: Option<Str>,
     pub(super) other_session_id: Option<Str>,
+    /// sid-code: whether the permission mode beside the message, and the one inside it, are unknown ones.
+    pub(super) mode: Option<bool>,
+    pub(super) inner_mode: Option<bool>,
     usage: Option<[u32; 5]>,
 }
 
@@ -332,7 +335,20 @@ impl RecordReader {
                 record.group = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
                 Ok(())
             }
-            b"stopReason" | b"gitBranch" | b"permissionMode" => {
+            b"stopReason" => {
+                record.flags |= flag::CONTEXT_FIELDS;
+                let stop = optional_string(r)?;
+                if self.dialect == Dialect::Sid {
+                    draft.stop = stop;
+                }
+                Ok(())
+            }
+            b"permissionMode" => {
+                record.flags |= flag::CONTEXT_FIELDS;
+                draft.mode = Some(unknown_mode(r)?);
+                Ok(())
+            }
+            b"gitBranch" => {
                 record.flags |= flag::CONTEXT_FIELDS;
                 r.skip().map(drop)
             }
@@ -397,7 +413,11 @@ impl RecordReader {
     fn message(&mut self, r: &mut Reader<'_, '_>, draft: &mut Draft, facts: &mut Facts, mark: usize) -> Read<()> {
         draft.record.flags &= !(flag::MESSAGE | flag::MESSAGE_OTHER);
         facts.blocks.truncate(mark);
-        (draft.role, draft.stop) = (None, None);
+        (draft.role, draft.inner_mode) = (None, None);
+        // sid-code writes the reason beside the message, the others in it.
+        if self.dialect != Dialect::Sid {
+            draft.stop = None;
+        }
         match r.peek()? {
             Json::Object => draft.record.flags |= flag::MESSAGE,
             Json::Null => return r.skip().map(drop),
@@ -419,7 +439,16 @@ impl RecordReader {
                         draft.record.model = facts.names.intern(slot::MODEL, &decoded(r, s));
                     }
                 }
-                b"stop_reason" | b"stopReason" => draft.stop = optional_string(r)?,
+                b"stop_reason" | b"stopReason" if self.dialect != Dialect::Sid => draft.stop = optional_string(r)?,
+                b"_meta" if self.dialect == Dialect::Sid && r.peek()? == Json::Object => {
+                    r.object(|r, key| match r.raw(key) {
+                        b"permissionMode" => {
+                            draft.inner_mode = Some(unknown_mode(r)?);
+                            Ok(())
+                        }
+                        _ => r.skip().map(drop),
+                    })?;
+                }
                 b"usage" => draft.usage = usage(r)?,
                 b"provider" => draft.provider = optional_string(r)?,
                 b"toolCallId" => draft.call = optional_string(r)?,
@@ -468,14 +497,16 @@ impl RecordReader {
 
     /// One block of a content array. Returns the flags that its opening words give the record.
     fn content_block(&mut self, r: &mut Reader<'_, '_>, index: u16, facts: &mut Facts) -> Read<u64> {
-        if r.peek()? != Json::Object {
+        let kind = r.peek()?;
+        if kind != Json::Object {
             r.skip()?;
-            facts.blocks.push(Block { kind: BlockKind::NotObject, index, ..Block::default() });
+            let flags = if kind == Json::Null { block::EMPTY } else { 0 };
+            facts.blocks.push(Block { kind: BlockKind::NotObject, index, flags, ..Block::default() });
             return Ok(0);
         }
         let (mut type_name, mut text, mut signature) = (None, None, None);
-        let (mut id, mut name, mut result_id) = (None, None, None);
-        let (mut input_object, mut error, mut thinking) = (false, false, None);
+        let (mut id, mut name, mut result_id) = (Word::Absent, Word::Absent, Word::Absent);
+        let (mut input, mut error, mut thinking) = (Json::Null, false, None);
         let mut media = Media::default();
         let mut media_at = (0, 0);
         r.object(|r, key| {
@@ -484,11 +515,11 @@ impl RecordReader {
                 b"text" => text = optional_string(r)?,
                 b"thinking" => thinking = optional_string(r)?,
                 b"signature" | b"thinkingSignature" => signature = optional_string(r)?,
-                b"id" => id = optional_string(r)?,
-                b"name" => name = optional_string(r)?,
-                b"tool_use_id" => result_id = optional_string(r)?,
+                b"id" => id = word(r)?,
+                b"name" => name = word(r)?,
+                b"tool_use_id" => result_id = word(r)?,
                 b"input" | b"arguments" => {
-                    input_object = r.peek()? == Json::Object;
+                    input = r.peek()?;
                     r.skip()?;
                 }
                 b"is_error" => error = truthy(r, false)?,
@@ -513,25 +544,31 @@ impl RecordReader {
             b"thinking" => {
                 new.kind = BlockKind::Thinking;
                 let text = thinking.map(|s| r.raw(s)).unwrap_or_default();
-                new.flags =
-                    blankness(text) | if signature.is_some_and(|s| signed(r.raw(s))) { 0 } else { block::UNSIGNED };
+                let signature = signature.map(|s| r.raw(s)).unwrap_or_default();
+                new.flags = blankness(text)
+                    | if signature.is_empty() { block::NO_ID } else { 0 }
+                    | if signed(signature) { 0 } else { block::UNSIGNED };
             }
             b"redacted_thinking" => new.kind = BlockKind::Redacted,
             b"tool_use" | b"toolCall" => {
                 new.kind = BlockKind::Call;
-                let id = id.filter(|s: &Str| s.start < s.end);
-                let name = name.filter(|s: &Str| s.start < s.end);
-                new.id = id.map_or(0, |s| id_of(r, s).short());
-                new.name = name.map_or(0, |s| facts.names.intern(slot::TOOL, &decoded(r, s)));
-                new.flags = if id.is_none() { block::NO_ID } else { 0 }
-                    | if name.is_none() { block::NO_NAME } else { 0 }
-                    | if input_object { 0 } else { block::INPUT_OTHER };
+                new.id = id.hash(r);
+                new.name = match name {
+                    Word::Text(s) => facts.names.intern(slot::TOOL, &decoded(r, s)),
+                    Word::Other(start, end) if !falsy(r.slice(start, end)) => {
+                        facts.names.intern(slot::TOOL, r.slice(start, end))
+                    }
+                    _ => 0,
+                };
+                new.flags = if id.is_name() { 0 } else { block::NO_ID }
+                    | if name.is_name() { 0 } else { block::NO_NAME }
+                    | if input == Json::Object { 0 } else { block::INPUT_OTHER }
+                    | if input == Json::Null { block::EMPTY } else { 0 };
             }
             b"tool_result" => {
                 new.kind = BlockKind::Result;
-                let id = result_id.filter(|s: &Str| s.start < s.end);
-                new.id = id.map_or(0, |s| id_of(r, s).short());
-                new.flags = if id.is_none() { block::NO_ID } else { 0 } | if error { block::ERROR } else { 0 };
+                new.id = result_id.hash(r);
+                new.flags = if result_id.is_name() { 0 } else { block::NO_ID } | if error { block::ERROR } else { 0 };
             }
             b"image" => {
                 new.kind = BlockKind::Image;
@@ -646,6 +683,71 @@ fn optional_string(r: &mut Reader<'_, '_>) -> Read<Option<Str>> {
     Ok(None)
 }
 
+/// A member that should be a name, as it stands.
+#[derive(Clone, Copy)]
+enum Word {
+    Absent,
+    /// A string that is not empty.
+    Text(Str),
+    /// Anything else.
+    Other(usize, usize),
+}
+
+impl Word {
+    fn is_name(self) -> bool {
+        matches!(self, Word::Text(_))
+    }
+
+    /// What tells it from others. Agents that ask for no type compare numbers and null as well; two arrays or objects
+    /// are never the same to JavaScript, so each hashes by its place.
+    fn hash(self, r: &Reader<'_, '_>) -> u64 {
+        match self {
+            Word::Absent => 0,
+            Word::Text(s) => id_of(r, s).short(),
+            Word::Other(start, end) => match r.slice(start, end) {
+                [b'[' | b'{', ..] => Id::of_other(&start.to_le_bytes()).short(),
+                raw => Id::of_other(raw).short(),
+            },
+        }
+    }
+}
+
+fn word(r: &mut Reader<'_, '_>) -> Read<Word> {
+    if r.peek()? == Json::String {
+        let s = r.string()?;
+        return Ok(if s.start < s.end { Word::Text(s) } else { Word::Other(s.start - 1, s.end + 1) });
+    }
+    let (start, end) = r.skip()?;
+    Ok(Word::Other(start, end))
+}
+
+/// Whether JavaScript takes a value that is no filled string for false.
+fn falsy(raw: &[u8]) -> bool {
+    matches!(raw, b"null" | b"false" | b"\"\"")
+        || (raw.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-') && is_zero(raw))
+}
+
+/// The hashes of ids that JavaScript takes for false: none at all, null, false, the empty string, zero.
+pub fn falsy_ids() -> &'static [u64] {
+    static IDS: std::sync::OnceLock<[u64; 5]> = std::sync::OnceLock::new();
+    IDS.get_or_init(|| {
+        let of = |raw: &[u8]| Id::of_other(raw).short();
+        [0, of(b"null"), of(b"false"), of(b"\"\""), of(b"0")]
+    })
+}
+
+/// Whether a permission mode is one that sid-code's loader clears (notes, section 4: recovery pipeline, layer 2).
+fn unknown_mode(r: &mut Reader<'_, '_>) -> Read<bool> {
+    const KNOWN: [&[u8]; 5] = [b"default", b"acceptEdits", b"bypassPermissions", b"plan", b"always-allow"];
+    if r.peek()? == Json::String {
+        let s = r.string()?;
+        let raw = r.raw(s);
+        return Ok(!raw.is_empty() && !KNOWN.contains(&raw));
+    }
+    let (start, end) = r.skip()?;
+    Ok(!falsy(r.slice(start, end)))
+}
+
 /// Reads any value and tells whether the loader's language takes it for true: an empty array or object is true in
 /// JavaScript and false in Python.
 fn truthy(r: &mut Reader<'_, '_>, python: bool) -> Read<bool> {
@@ -730,8 +832,9 @@ fn opening(text: &[u8]) -> u64 {
     }
 }
 
-/// Whether a signature can be one: base64 of more than a marker's length. Foreign providers leave short marks or words.
+/// Whether a signature can be one: base64 of more than a marker's length. Foreign providers leave short marks or words
+/// (`reasoning_content`). Real ones have hundreds of characters; skeletons of real sessions keep 24 of them.
 fn signed(signature: &[u8]) -> bool {
-    signature.len() > 24
+    signature.len() >= 24
         && signature.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_'))
 }

@@ -8,9 +8,12 @@ pub mod baseline;
 pub mod chain;
 pub mod fingerprint;
 pub mod gate;
+pub mod legal;
 pub mod lines;
+pub mod messages;
 pub mod registry;
 pub mod resume;
+pub mod tools;
 
 use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};

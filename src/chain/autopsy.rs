@@ -1,0 +1,130 @@
+//! One record and its neighbours, with what is called and answered there: what `chain --autopsy` lays out. Ids, places
+//! and states, never a text.
+
+use super::pairing::{Again, NONE, Pairing, State};
+use super::sent::content;
+use crate::record::facts::{BlockKind, Kind};
+use crate::record::{again, value::Value};
+use crate::session::Session;
+use crate::text::Text;
+
+/// How many records are shown on either side.
+pub const AROUND: usize = 3;
+
+/// One record of the window.
+#[derive(Clone, Debug)]
+pub struct Slab {
+    /// The record.
+    pub record: u32,
+    /// Whether it is the one that was asked for.
+    pub subject: bool,
+    /// Whether the loader takes it.
+    pub adopted: bool,
+    /// Whether something of it would be sent.
+    pub sent: bool,
+    /// Its turn in the request; none off the chain.
+    pub turn: Option<u32>,
+    /// Its kind.
+    pub kind: Kind,
+    /// Its blocks.
+    pub blocks: Vec<Part>,
+}
+
+/// One block.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is.
+    pub kind: BlockKind,
+    /// The call id of a call or result.
+    pub call: Option<Text>,
+    /// The tool's name.
+    pub tool: String,
+    /// How it is paired: a word.
+    pub state: &'static str,
+    /// The physical line of the other half.
+    pub other: Option<u32>,
+}
+
+/// The record and what stands around it: by the loader's order where it is adopted, else by the file's.
+pub fn around(session: &Session, pairing: &Pairing, record: u32) -> Vec<Slab> {
+    let adopted = &session.chain.adopted;
+    let order: Vec<u32> = match adopted.iter().position(|&n| n == record) {
+        Some(at) => adopted[at.saturating_sub(AROUND)..(at + AROUND + 1).min(adopted.len())].to_vec(),
+        None => {
+            let end = (record as usize + AROUND + 1).min(session.facts.records.len());
+            ((record as usize).saturating_sub(AROUND)..end).map(|n| n as u32).collect()
+        }
+    };
+    let wanted: Vec<(u32, u32, u32)> = (0..)
+        .zip(&session.sent().rows)
+        .filter(|(_, r)| order.contains(&r.record))
+        .map(|(i, r)| (r.record, i, r.turn))
+        .collect();
+    order.iter().map(|&n| slab(session, pairing, n, record, &wanted)).collect()
+}
+
+fn slab(session: &Session, pairing: &Pairing, n: u32, subject: u32, rows: &[(u32, u32, u32)]) -> Slab {
+    let row = rows.iter().find(|r| r.0 == n).map(|r| (r.1, r.2));
+    let blocks = session.sent().blocks(&session.facts, n);
+    let text = again::text(&session.source, session.record(n)).unwrap_or_default();
+    let values = content(&text).map(|c| c.items()).unwrap_or_default();
+    let parts = (0..).zip(blocks).map(|(place, b)| {
+        let (state, other) = row.map_or(("", None), |(row, _)| state(session, pairing, row, place, b.kind));
+        let call = match session.record(n).kind {
+            Kind::ToolMessage if session.dialect.is_pi() => {
+                Value::parse(&text).and_then(|v| v.at(&["message", "toolCallId"])?.text())
+            }
+            _ => values.get(usize::from(b.index)).and_then(|v| call_id(*v, b.kind)),
+        };
+        Part { kind: b.kind, call, tool: session.facts.names.text(b.name), state, other }
+    });
+    Slab {
+        record: n,
+        subject: n == subject,
+        adopted: session.chain.adopted.contains(&n),
+        sent: session.sent().reaches(n),
+        turn: row.map(|r| r.1),
+        kind: session.record(n).kind,
+        blocks: parts.collect(),
+    }
+}
+
+/// The id of a call or result, as it stands in its block.
+pub fn call_id(value: Value<'_>, kind: BlockKind) -> Option<Text> {
+    match kind {
+        BlockKind::Call => value.get("id")?.text(),
+        BlockKind::Result => value.get("tool_use_id")?.text(),
+        _ => None,
+    }
+}
+
+fn state(session: &Session, pairing: &Pairing, row: u32, place: u32, kind: BlockKind) -> (&'static str, Option<u32>) {
+    let line = |row: u32| Some(session.record(session.sent().rows[row as usize].record).line);
+    match kind {
+        BlockKind::Call => {
+            let Some(call) = pairing.calls.iter().find(|c| (c.row, c.block) == (row, place)) else { return ("", None) };
+            if let Again::SameTurn(first) = call.again {
+                return ("repeats an id", line(pairing.calls[first as usize].row));
+            }
+            match call.answer {
+                NONE => ("open", None),
+                answer => ("answered", line(pairing.results[answer as usize].row)),
+            }
+        }
+        BlockKind::Result => {
+            let Some(result) = pairing.results.iter().find(|r| (r.row, r.block) == (row, place)) else {
+                return ("", None);
+            };
+            let call = (result.call != NONE).then(|| line(pairing.calls[result.call as usize].row)).flatten();
+            match result.state {
+                State::Paired => ("answers", call),
+                State::After => ("too late", call),
+                State::Before => ("too early", call),
+                State::Repeated => ("repeats an answer", call),
+                State::OfFailed(failed) => ("answers a failed turn", line(failed)),
+                State::Dangling => ("dangling", None),
+            }
+        }
+        _ => ("", None),
+    }
+}

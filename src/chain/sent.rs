@@ -1,0 +1,510 @@
+//! What this agent would send to its model after a resume: the adopted messages as one request has them, and what the
+//! agent itself leaves out or makes up before it sends.
+//!
+//! Facts only: which record and block, never a text. The rows of one response are merged here (Claude Code writes a line
+//! per block), and each row gets the turn it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in
+//! `clean`, the tail it shows in `tail`. Whether the API would take the result is for the rules to say.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::clean::{self, Integrity};
+use crate::dialect::Dialect;
+use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, Record, flag};
+use crate::record::read::{At, RecordReader};
+use crate::record::{again, value::Value};
+use crate::session::{Session, Shape};
+
+/// Whose rules the next request is judged by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Api {
+    /// Anthropic's, directly or through a cloud that hands them through.
+    Anthropic,
+    /// Another provider: its rules are not known here.
+    Unknown,
+}
+
+/// One message of the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The record.
+    pub record: u32,
+    /// The turn. All rows of one response share an even number, what answers it right behind has the next one.
+    pub turn: u32,
+}
+
+/// Who speaks in a record, for the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Voice {
+    /// The model; the response that the row is part of, 0 when it stands for itself.
+    Model(u64),
+    /// Tool results.
+    Results,
+    /// Rows that stand between without meaning a new turn: meta rows, interrupt markers, the client's own notices.
+    Aside,
+    /// A prompt, a summary, anything else that begins a turn of the user.
+    Prompt,
+    /// A model's turn that failed: it is not sent, and ends what was open before it.
+    Failed,
+}
+
+/// Why the agent leaves something out. The order is that of its own layers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Layer {
+    /// A permission mode that it no longer knows; the message stays.
+    PermissionMode,
+    /// Calls that no result names.
+    OpenCalls,
+    /// Messages of the model that only think.
+    ThinkingOnly,
+    /// Messages without content.
+    Empty,
+    /// Messages with a call without id or name, or a result without call id.
+    Nameless,
+    /// The last prompt, which nobody answered.
+    UnansweredPrompt,
+    /// pi: turns of the model that ended in an error or were aborted.
+    FailedTurns,
+}
+
+impl Layer {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::PermissionMode => "permission-mode",
+            Layer::OpenCalls => "open-calls",
+            Layer::ThinkingOnly => "thinking-only",
+            Layer::Empty => "empty-content",
+            Layer::Nameless => "nameless-blocks",
+            Layer::UnansweredPrompt => "unanswered-prompt",
+            Layer::FailedTurns => "failed-turns",
+        }
+    }
+}
+
+/// The whole message, in the place of a block's index.
+pub const WHOLE: u32 = u32::MAX;
+
+/// Something that the agent leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Dropped {
+    /// The place in [`Sent::rows`].
+    pub row: u32,
+    /// The block's place in the row's blocks, or [`WHOLE`].
+    pub block: u32,
+    /// By which layer.
+    pub layer: Layer,
+}
+
+/// Where the conversation stopped, as the agent's own rule has it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Interruption {
+    /// The model had the last word.
+    #[default]
+    None,
+    /// At a prompt that nobody answered.
+    Prompt(u32),
+    /// At tool results that nobody answered: the record, and the tools by their number in the names.
+    Turn(u32, Vec<u16>),
+}
+
+impl Interruption {
+    /// The word in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Interruption::None => "none",
+            Interruption::Prompt(_) => "interrupted_prompt",
+            Interruption::Turn(..) => "interrupted_turn",
+        }
+    }
+
+    /// The names of the tools whose results nobody answered.
+    pub fn tools(&self, names: &Names) -> Vec<String> {
+        match self {
+            Interruption::Turn(_, tools) => tools.iter().map(|&n| names.text(n)).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The next request, before and after the agent's own cleaning.
+#[derive(Debug)]
+pub struct Sent {
+    /// Whose rules judge it.
+    pub api: Api,
+    /// The messages in order, those that are left out included.
+    pub rows: Vec<Row>,
+    /// What is left out, by row and block.
+    pub drops: Vec<Dropped>,
+    /// Rows with thinking that merging moves across something that stands between: a result, a prompt, another response.
+    pub split: Vec<u32>,
+    /// Responses of which more rows come after something that ends a turn.
+    pub resumed: Vec<u64>,
+    /// The record at which the agent's own cleaning throws: nothing is sent.
+    pub throws: Option<u32>,
+    /// sid-code: calls and results as its integrity check counts them, before and after cleaning.
+    pub integrity: Option<[Integrity; 2]>,
+    /// Where the conversation stopped.
+    pub interruption: Interruption,
+    /// sid-code: a sidechain that would begin with the model gets a made-up prompt in front.
+    pub placeholder: bool,
+    /// pi: content that a context edit put in the place of a record's own.
+    edited: HashMap<u32, Vec<Block>>,
+    /// One bit a record: whether something of it is sent.
+    reaches: Vec<u64>,
+}
+
+impl Sent {
+    /// What this session's agent would send.
+    pub fn new(session: &Session) -> Sent {
+        let mut sent = Sent {
+            api: api(session),
+            rows: Vec::new(),
+            drops: Vec::new(),
+            split: Vec::new(),
+            resumed: Vec::new(),
+            throws: None,
+            integrity: None,
+            interruption: Interruption::None,
+            placeholder: false,
+            edited: HashMap::new(),
+            reaches: Vec::new(),
+        };
+        if session.chain.refusal.is_some() {
+            return sent;
+        }
+        sent.edited = edited(session);
+        let mut merge = Merge::default();
+        for n in speaking(session) {
+            let record = session.record(n);
+            let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
+            merge.push(n, voice(session, record), thinks(session.facts.blocks_of(record)));
+        }
+        (sent.rows, sent.split, sent.resumed) = merge.finish();
+        match session.dialect {
+            Dialect::Sid => clean::sid(session, &mut sent),
+            _ => {
+                for (row, r) in (0..).zip(&sent.rows) {
+                    if voice(session, session.record(r.record)) == Voice::Failed {
+                        sent.drops.push(Dropped { row, block: WHOLE, layer: Layer::FailedTurns });
+                    }
+                }
+                sent.interruption = interruption(session, &sent);
+            }
+        }
+        sent.mark(session.facts.records.len());
+        sent
+    }
+
+    fn mark(&mut self, records: usize) {
+        let mut reaches = vec![0_u64; if self.rows.is_empty() || self.throws.is_some() { 0 } else { records / 64 + 1 }];
+        if !reaches.is_empty() {
+            for (row, r) in (0..).zip(&self.rows) {
+                if self.fate(row, WHOLE).is_none() {
+                    reaches[r.record as usize / 64] |= 1 << (r.record % 64);
+                }
+            }
+        }
+        self.reaches = reaches;
+    }
+
+    /// Whether something of the record is sent.
+    pub fn reaches(&self, record: u32) -> bool {
+        self.reaches.get(record as usize / 64).is_some_and(|word| word >> (record % 64) & 1 == 1)
+    }
+
+    /// The blocks of a record as they are sent, cleaning apart.
+    pub fn blocks<'a>(&'a self, facts: &'a Facts, record: u32) -> &'a [Block] {
+        match self.edited.get(&record) {
+            Some(blocks) => blocks,
+            None => facts.blocks_of(&facts.records[record as usize]),
+        }
+    }
+
+    /// Whether a context edit put other content in the place of the record's own.
+    pub fn is_edited(&self, record: u32) -> bool {
+        self.edited.contains_key(&record)
+    }
+
+    /// By which layer a row ([`WHOLE`]) or one of its blocks is left out; none when it is sent.
+    pub fn fate(&self, row: u32, block: u32) -> Option<Layer> {
+        if self.drops.is_empty() {
+            return None;
+        }
+        let of = |block| {
+            let first = self.drops.partition_point(|d| (d.row, d.block) < (row, block));
+            let same = self.drops[first..].iter().take_while(|d| (d.row, d.block) == (row, block));
+            same.map(|d| d.layer).find(|&l| l != Layer::PermissionMode)
+        };
+        of(WHOLE).or_else(|| if block == WHOLE { None } else { of(block) })
+    }
+
+    /// The places in [`Sent::rows`] of what is left after cleaning.
+    pub fn cleaned(&self) -> impl Iterator<Item = u32> + use<'_> {
+        (0..self.rows.len() as u32).filter(|&row| self.throws.is_none() && self.fate(row, WHOLE).is_none())
+    }
+
+    /// How many messages are left after cleaning.
+    pub fn cleaned_count(&self) -> usize {
+        self.cleaned().count()
+    }
+
+    /// What one layer left out: messages, blocks of messages that stay, and the records.
+    pub fn layer(&self, layer: Layer) -> (u32, u32, Vec<u32>) {
+        let (mut messages, mut blocks, mut places) = (0, 0, Vec::new());
+        for d in self.drops.iter().filter(|d| d.layer == layer) {
+            match (layer, d.block) {
+                (Layer::PermissionMode, _) => {}
+                (_, WHOLE) => messages += 1,
+                _ => blocks += 1,
+            }
+            let record = self.rows[d.row as usize].record;
+            if places.last() != Some(&record) {
+                places.push(record);
+            }
+        }
+        (messages, blocks, places)
+    }
+}
+
+/// Whether something of a record would be sent. False where the loader or the agent's own cleaning gives up.
+pub fn would_be_sent(session: &Session, record: u32) -> bool {
+    session.sent().reaches(record)
+}
+
+/// Whether a place in the file lies inside the content of a record's message, the part that is sent. What stands beside
+/// it (`toolUseResult`, `cwd`) stays on this machine.
+pub fn in_content(session: &Session, record: u32, offset: u64) -> bool {
+    let r = session.record(record);
+    let Ok(text) = again::text(&session.source, r) else { return false };
+    let Some(at) = offset.checked_sub(r.offset).and_then(|at| usize::try_from(at).ok()) else { return false };
+    content(&text).is_some_and(|c| (c.start..c.end).contains(&at))
+}
+
+/// The content of a message's line, wherever its format keeps it.
+pub fn content(text: &[u8]) -> Option<Value<'_>> {
+    let root = Value::parse(text)?;
+    root.at(&["message", "content"]).or_else(|| root.get("content"))
+}
+
+/// Whether a block is the model's thinking.
+pub fn is_thinking(kind: BlockKind) -> bool {
+    matches!(kind, BlockKind::Thinking | BlockKind::Redacted)
+}
+
+/// Whether a model's name is one of Claude's, as providers and gateways spell it (`us.anthropic.claude-…`).
+pub fn is_claude(model: &[u8]) -> bool {
+    let lower = model.to_ascii_lowercase();
+    memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku")
+}
+
+/// The session's provider, and the last model where it names none (Claude Code never does).
+fn api(session: &Session) -> Api {
+    let facts = &session.facts;
+    let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
+    let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
+    let claude = model.is_some_and(is_claude);
+    let provider = facts.last_provider.as_deref().or(facts.provider.as_deref()).map(str::to_ascii_lowercase);
+    let anthropic = match provider.as_deref() {
+        Some(p) if p.contains("anthropic") || p.contains("claude") => true,
+        Some(p) => claude && (p.contains("bedrock") || p.contains("vertex")),
+        None => claude || (session.dialect == Dialect::Claude && model.is_none()),
+    };
+    if anthropic { Api::Anthropic } else { Api::Unknown }
+}
+
+/// The records that speak in the request, in order. Claude Code sends its meta rows too, which the loader does not show.
+///
+/// A subagent's transcript is walked by the SDK without putting parallel results back (notes, section 3, rule 8). The
+/// client that ran it had them: real healthy subagents fork at every parallel call. So they are put back here.
+fn speaking(session: &Session) -> Vec<u32> {
+    let chain = &session.chain;
+    let spoken = |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
+    match (session.dialect, session.shape) {
+        (Dialect::Claude, Shape::Subagent) => {
+            let whole = super::claude::with_parallel(&session.facts, &session.graph, &chain.adopted);
+            whole.into_iter().filter(spoken).collect()
+        }
+        (Dialect::Claude, _) => {
+            let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);
+            chain.adopted.iter().copied().filter(|n| spoken(n) && !aside(n)).collect()
+        }
+        _ => chain.messages.clone(),
+    }
+}
+
+/// Who speaks in a record.
+pub fn voice(session: &Session, record: &Record) -> Voice {
+    let results = || session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
+    match session.dialect {
+        Dialect::Claude => match record.kind {
+            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Voice::Aside,
+            Kind::Assistant => Voice::Model(record.group),
+            _ if results() => Voice::Results,
+            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Voice::Aside,
+            _ => Voice::Prompt,
+        },
+        // A sidechain's role "tool" is sent as the user's.
+        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Voice::Model(0),
+        Dialect::Sid if results() => Voice::Results,
+        Dialect::Sid => Voice::Prompt,
+        Dialect::Pi | Dialect::Openclaw => match record.kind {
+            Kind::Assistant if record.has(flag::FAILED) => Voice::Failed,
+            Kind::Assistant => Voice::Model(0),
+            Kind::ToolMessage => Voice::Results,
+            _ => Voice::Prompt,
+        },
+    }
+}
+
+/// Where the conversation stopped; asides say nothing.
+fn interruption(session: &Session, sent: &Sent) -> Interruption {
+    let voice_of = |row: &Row| voice(session, session.record(row.record));
+    let Some((at, last)) = sent.rows.iter().enumerate().rev().find(|(_, r)| voice_of(r) != Voice::Aside) else {
+        return Interruption::None;
+    };
+    match voice_of(last) {
+        Voice::Prompt => {
+            let record = session.record(last.record);
+            let asks = record.kind == Kind::User && !record.has(flag::COMPACT_SUMMARY);
+            if asks { Interruption::Prompt(last.record) } else { Interruption::None }
+        }
+        Voice::Results => {
+            let turn = sent.rows[..at].partition_point(|r| r.turn < last.turn.saturating_sub(1));
+            let rows = &sent.rows[turn..=at];
+            let ids: HashSet<u64> = rows
+                .iter()
+                .filter(|r| r.turn == last.turn)
+                .flat_map(|r| sent.blocks(&session.facts, r.record))
+                .filter(|b| b.kind == BlockKind::Result)
+                .map(|b| b.id)
+                .collect();
+            let calls = rows.iter().flat_map(|r| sent.blocks(&session.facts, r.record));
+            let tools = calls.filter(|b| b.kind == BlockKind::Call && ids.contains(&b.id)).map(|b| b.name).collect();
+            Interruption::Turn(last.record, tools)
+        }
+        _ => Interruption::None,
+    }
+}
+
+/// pi: what context edits put in the place of a record's content. The latest edit of a target counts; those that leave
+/// their target out were followed by the loader already.
+fn edited(session: &Session) -> HashMap<u32, Vec<Block>> {
+    let mut edited = HashMap::new();
+    if session.dialect != Dialect::Pi {
+        return edited;
+    }
+    let edits = session.chain.adopted.iter().map(|&n| session.record(n)).filter(|r| r.kind == Kind::ContextEdit);
+    let latest: HashMap<u64, &Record> = edits.map(|r| (r.target, r)).collect();
+    if latest.is_empty() {
+        return edited;
+    }
+    for &n in &session.chain.messages {
+        let target = session.record(n);
+        let Some(edit) = latest.get(&target.id.short()).filter(|e| !e.has(flag::OMITS)) else { continue };
+        // A result stays the answer to its call whatever it says.
+        if target.kind == Kind::ToolMessage {
+            continue;
+        }
+        if let Some(blocks) = replacement(session, edit) {
+            edited.insert(n, blocks);
+        }
+    }
+    edited
+}
+
+fn replacement(session: &Session, edit: &Record) -> Option<Vec<Block>> {
+    let text = again::text(&session.source, edit).ok()?;
+    let content = Value::parse(&text)?.at(&["replacement", "content"])?;
+    let line = [br#"{"type":"message","message":{"role":"user","content":"#, content.raw(), b"}}"].concat();
+    let mut facts = Facts::default();
+    let at = At { line: edit.line, offset: edit.offset, exact: false };
+    RecordReader::new(session.dialect).read(&line, at, false, &mut facts).ok()?;
+    for block in &mut facts.blocks {
+        block.name = facts.names.get(block.name).map_or(0, |name| session.facts.names.find(name));
+    }
+    Some(facts.blocks)
+}
+
+/// Merges the rows of one response across the results that came in while it streamed.
+#[derive(Default)]
+struct Merge {
+    rows: Vec<Row>,
+    /// Rows of the user since the open response began.
+    held: Vec<Row>,
+    held_results: bool,
+    turn: u32,
+    /// The response that may still go on.
+    open: Option<u64>,
+    begun: HashSet<u64, BuildHasherDefault<KeyedHasher>>,
+    split: Vec<u32>,
+    resumed: Vec<u64>,
+}
+
+impl Merge {
+    fn push(&mut self, record: u32, voice: Voice, thinks: bool) {
+        match voice {
+            Voice::Model(response) if response != 0 && self.open == Some(response) => {
+                if thinks && self.held_results {
+                    self.split.push(record);
+                }
+                self.rows.push(Row { record, turn: self.turn });
+            }
+            Voice::Model(response) => {
+                self.begin();
+                if response != 0 && !self.begun.insert(response) {
+                    self.resumed.push(response);
+                    if thinks {
+                        self.split.push(record);
+                    }
+                }
+                self.open = Some(response);
+                self.rows.push(Row { record, turn: self.turn });
+            }
+            Voice::Results | Voice::Aside => {
+                self.held_results |= voice == Voice::Results;
+                self.held.push(Row { record, turn: self.turn + u32::from(self.open.is_some()) });
+            }
+            Voice::Prompt | Voice::Failed => {
+                self.begin();
+                self.open = None;
+                self.rows.push(Row { record, turn: self.turn });
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        self.rows.append(&mut self.held);
+        self.held_results = false;
+        self.turn += 2;
+    }
+
+    fn finish(mut self) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
+        self.rows.append(&mut self.held);
+        (self.rows, self.split, self.resumed)
+    }
+}
+
+/// A map by ids that are keyed hashes already: hashing them again would buy nothing.
+pub type IdMap<V> = HashMap<u64, V, BuildHasherDefault<KeyedHasher>>;
+
+/// Takes 64 bits as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeyedHasher(u64);
+
+impl Hasher for KeyedHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // Keyed ids have their lowest bit set; the table looks at the lowest bits first.
+        self.0 = id.rotate_right(7);
+    }
+}

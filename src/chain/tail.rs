@@ -1,0 +1,91 @@
+//! The safe tail of a cleaned history: the last messages that do not begin with a result whose call was cut away
+//! (sid-code notes, section 4: safeSliceTail). Nothing here reads the file.
+
+use super::sent::{IdMap, Sent};
+use crate::record::facts::{BlockKind, Facts, flag};
+
+/// How far sid-code widens a tail upwards before it narrows it.
+pub const WIDENED: usize = 5;
+/// Up to this many cleaned messages sid-code shows all of them.
+pub const SHOWN_WHOLE: usize = 20;
+/// The tail shown beyond that, beside a summary.
+pub const TAIL_WITH_SUMMARY: usize = 10;
+/// The tail shown beyond that when there is no summary.
+pub const TAIL_ALONE: usize = 15;
+
+/// Where the last `asked` of the cleaned messages may begin, as a place among them: extended upwards by at most
+/// [`WIDENED`] while a result in the window lacks its call, else narrowed until none does.
+///
+/// Linear whatever is asked for: a window is unsafe from behind an id's last call down to its last result, so all unsafe
+/// starts are a union of such stretches.
+pub fn safe_tail(facts: &Facts, sent: &Sent, asked: usize) -> usize {
+    let cleaned: Vec<u32> = sent.cleaned().collect();
+    if cleaned.len() <= asked {
+        return 0;
+    }
+    let unsafe_from = unsafe_starts(facts, sent, &cleaned);
+    let mut start = cleaned.len() - asked;
+    let lowest = start.saturating_sub(WIDENED);
+    while start > lowest && unsafe_from[start] {
+        start -= 1;
+    }
+    while start < cleaned.len() && unsafe_from[start] {
+        start += 1;
+    }
+    start
+}
+
+/// How many results the tail of this start would begin without their calls: what a plain cut breaks.
+pub fn broken_by_cut(facts: &Facts, sent: &Sent, start: usize) -> usize {
+    let cleaned: Vec<u32> = sent.cleaned().collect();
+    spans(facts, sent, &cleaned).filter(|&(call, result)| call <= start && start <= result).count()
+}
+
+/// How many messages the model is shown after a resume, a summary not counted.
+pub fn shown(facts: &Facts, sent: &Sent, summary: bool) -> usize {
+    let count = sent.cleaned_count();
+    if count <= SHOWN_WHOLE {
+        return count;
+    }
+    count - safe_tail(facts, sent, if summary { TAIL_WITH_SUMMARY } else { TAIL_ALONE })
+}
+
+fn unsafe_starts(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> Vec<bool> {
+    let mut depth = vec![0_i64; cleaned.len() + 2];
+    for (call, result) in spans(facts, sent, cleaned) {
+        depth[call] += 1;
+        depth[result + 1] -= 1;
+    }
+    let mut open = 0;
+    depth[..=cleaned.len()]
+        .iter()
+        .map(|d| {
+            open += d;
+            open > 0
+        })
+        .collect()
+}
+
+/// Of each id with results: the first start that cuts its last call away, and the place of its last result.
+fn spans(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let mut ids: IdMap<(usize, Option<usize>)> = IdMap::default();
+    for (at, &row) in cleaned.iter().enumerate() {
+        let n = sent.rows[row as usize].record;
+        let record = &facts.records[n as usize];
+        if !record.has(flag::CONTENT_ARRAY) {
+            continue;
+        }
+        for (place, b) in (0..).zip(facts.blocks_of(record)) {
+            if !matches!(b.kind, BlockKind::Call | BlockKind::Result) || sent.fate(row, place).is_some() {
+                continue;
+            }
+            let entry = ids.entry(b.id).or_default();
+            match b.kind {
+                BlockKind::Call if record.has(flag::ROLE_ASSISTANT) => entry.0 = at + 1,
+                BlockKind::Result if record.has(flag::ROLE_USER) => entry.1 = Some(at),
+                _ => {}
+            }
+        }
+    }
+    ids.into_values().filter_map(|(call, result)| result.filter(|&r| r >= call).map(|r| (call, r)))
+}

@@ -1,0 +1,153 @@
+//! What the API rules (T, M) share: how much a defect weighs in the next request, in which order findings are kept, and
+//! the API verdict made of them.
+//!
+//! **How a provider is judged.** Anthropic's rules are known here. For another provider a defect is a warning and the
+//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as sid-code's
+//! own integrity check has it, because that check is the agent's and runs on every history that it loads. So for sid-code
+//! a history that is not intact after cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that
+//! depends on the provider (order, repeated ids, content) leaves the verdict `unknown`.
+
+use super::{Collector, Context};
+use crate::audit::ApiVerdict;
+use crate::chain::sent::{Api, WHOLE};
+use crate::dialect::Dialect;
+use crate::finding::{Finding, Rule, Severity};
+
+/// How much a defect weighs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Weight {
+    /// Not in the request, or of no consequence there.
+    Noted,
+    /// Something is lost, whatever the API says.
+    Warned,
+    /// The agent leaves it out or makes something up before it sends.
+    Healed,
+    /// The API refuses the request.
+    Refused,
+    /// The agent itself fails on it, whatever the provider.
+    Breaks,
+}
+
+impl Weight {
+    /// The weight of what reaches the API, or does not because the agent leaves it out.
+    pub(super) fn sent(left_out: bool) -> Weight {
+        if left_out { Weight::Healed } else { Weight::Refused }
+    }
+
+    fn severity(self, api: Api) -> Severity {
+        match self {
+            Weight::Noted => Severity::Info,
+            Weight::Warned | Weight::Healed => Severity::Warning,
+            Weight::Refused if api == Api::Unknown => Severity::Warning,
+            Weight::Refused | Weight::Breaks => Severity::Error,
+        }
+    }
+}
+
+/// A defect before it is made into a finding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    pub(super) rule: &'static Rule,
+    pub(super) weight: Weight,
+    /// The record it stands in.
+    pub(super) record: u32,
+    /// The block's place in the record's blocks, or [`WHOLE`].
+    pub(super) block: u32,
+    /// Whatever the rule keeps for its words.
+    pub(super) detail: u32,
+}
+
+impl Case {
+    pub(super) fn new(rule: &'static Rule, weight: Weight, record: u32, block: u32) -> Case {
+        Case { rule, weight, record, block, detail: u32::MAX }
+    }
+
+    /// The same case with a detail.
+    pub(super) fn with(mut self, detail: u32) -> Case {
+        self.detail = detail;
+        self
+    }
+}
+
+/// Makes findings of cases. The worst of each code come first, so that a cap on places never hides the one that decides
+/// the verdict; the collector puts them into file order afterwards.
+pub(super) fn settle(
+    context: &Context<'_>,
+    mut cases: Vec<Case>,
+    found: &mut Collector,
+    word: impl Fn(&Case, Finding, &Collector) -> Finding,
+) {
+    let api = context.session.sent().api;
+    cases.sort_by_key(|c| (c.rule.code, std::cmp::Reverse(c.weight)));
+    for case in &cases {
+        if !found.wants(case.rule.code) {
+            continue;
+        }
+        let mut finding = case.rule.at(context.place(case.record)).severity(case.weight.severity(api));
+        if case.block != WHOLE {
+            let blocks = context.session.sent().blocks(&context.session.facts, case.record);
+            let index = blocks.get(case.block as usize).map_or(case.block, |b| u32::from(b.index));
+            finding = finding.fact("block", index);
+        }
+        if case.weight == Weight::Healed {
+            finding = finding.fact("healed", true);
+        }
+        let finding = word(case, finding, found);
+        found.add(finding);
+    }
+}
+
+/// What becomes of something that reaches the API as it stands.
+pub(super) fn as_it_stands(context: &Context<'_>, answer: &str) -> String {
+    let loader = context.session.dialect.loader();
+    match context.session.sent().api {
+        Api::Anthropic => format!("{loader} sends it as it stands; {answer}"),
+        Api::Unknown => format!("{loader} sends it as it stands; what this provider answers is not known here"),
+    }
+}
+
+/// The usual answer.
+pub(super) const REFUSED: &str = "the API answers 400 to every prompt";
+
+/// Would the next prompt be answered? Made from the findings, and for sid-code from its own integrity check; with the
+/// codes that decide it.
+pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static str>) {
+    let session = context.session;
+    let sent = session.sent();
+    let ours = |f: &&Finding| f.rule.code.starts_with(['T', 'M']) || f.rule.code == "L109";
+    let codes = |keep: &dyn Fn(&Finding) -> bool| {
+        let mut codes: Vec<&str> = findings.iter().filter(ours).filter(|f| keep(f)).map(|f| f.rule.code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        codes
+    };
+    let refused = codes(&|f| f.severity == Severity::Error);
+    let torn = sent.integrity.as_ref().is_some_and(|[_, cleaned]| !cleaned.intact());
+    if !refused.is_empty() || torn {
+        return (ApiVerdict::Refused, refused);
+    }
+    if session.chain.refusal.is_some() {
+        // Nothing is sent of it, so there is nothing to judge.
+        return (ApiVerdict::Unknown, Vec::new());
+    }
+    let in_flight = codes(&|f| f.facts.iter().any(|(name, _)| *name == IN_FLIGHT.0));
+    if !in_flight.is_empty() {
+        return (ApiVerdict::InFlight, in_flight);
+    }
+    let healed = codes(&|f| f.facts.iter().any(|(name, _)| *name == "healed"));
+    let pairs = match (&sent.integrity, session.dialect) {
+        (Some([raw, _]), _) => !raw.intact(),
+        (None, Dialect::Sid) => false,
+        _ => healed.iter().any(|c| c.starts_with('T')),
+    };
+    match sent.api {
+        Api::Anthropic if !healed.is_empty() => (ApiVerdict::Healed, healed),
+        Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(|c| c.starts_with('T')).collect()),
+        _ if sent.rows.is_empty() => (ApiVerdict::Ok, Vec::new()),
+        Api::Anthropic => (ApiVerdict::Ok, Vec::new()),
+        Api::Unknown => (ApiVerdict::Unknown, Vec::new()),
+    }
+}
+
+/// The fact that marks a call whose tool is running now.
+pub(super) const IN_FLIGHT: (&str, &str) = ("state", "in flight");

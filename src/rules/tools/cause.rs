@@ -1,0 +1,205 @@
+//! Where the other half of a pair went.
+//!
+//! In this order, the surest first: it stands whole inside a damaged line, or its id can be read there; a damaged line
+//! lies where it should be; a compaction cut it off; the chain breaks in between; the run was killed. `nowhere` says that
+//! nothing in the file explains it. Where both halves are there and only out of order, a repeated or conflicting record
+//! is looked for.
+
+use std::collections::HashMap;
+
+use super::judge::{Judged, id_text};
+use crate::chain::Stop;
+use crate::chain::sent::IdMap;
+use crate::dialect::Dialect;
+use crate::finding::Finding;
+use crate::record::facts::{BadLine, BlockKind, Kind, block, flag};
+use crate::rules::legal::Case;
+use crate::rules::{Context, lines};
+use crate::session::Session;
+
+/// How many damaged lines are searched for an id, and how much of each.
+const SEARCHED: usize = 64;
+const SEARCHED_BYTES: u64 = 1 << 20;
+
+/// What is known of the file beside its chain.
+pub(super) struct Causes {
+    /// Findings of L and C that may be causes: code and line.
+    named: Vec<(&'static str, u64)>,
+    /// Records outside the request that hold a wanted half: by kind and id.
+    elsewhere: HashMap<(bool, u64), u32>,
+    /// Damaged lines that hold a wanted half whole.
+    inside: HashMap<(bool, u64), u32>,
+    /// Of records whose id stands twice, the line of either.
+    repeated: Vec<u32>,
+}
+
+impl Causes {
+    pub(super) fn new(context: &Context<'_>, judged: &Judged, so_far: &[Finding]) -> Causes {
+        let session = context.session;
+        let facts = &session.facts;
+        let named = so_far.iter().filter(|f| f.rule.code.starts_with(['L', 'C']));
+        let named = named.filter_map(|f| Some((f.rule.code, f.place.line?))).collect();
+        let mut causes = Causes { named, elsewhere: HashMap::new(), inside: HashMap::new(), repeated: Vec::new() };
+        let wanted: IdMap<()> = judged.cases.iter().filter_map(|c| half(session, c)).map(|(_, id)| (id, ())).collect();
+        if wanted.is_empty() {
+            return causes;
+        }
+        let sent = session.sent();
+        let halves = |record| {
+            let blocks = facts.blocks_of(record).iter();
+            blocks
+                .filter(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result) && b.flags & block::NO_ID == 0)
+                .filter(|b| wanted.contains_key(&b.id))
+                .map(|b| (b.kind == BlockKind::Call, b.id))
+        };
+        for (n, record) in (0..).zip(&facts.records).filter(|(n, _)| !sent.reaches(*n)) {
+            for key in halves(record) {
+                causes.elsewhere.entry(key).or_insert(n);
+            }
+        }
+        for record in &facts.hidden {
+            for key in halves(record) {
+                causes.inside.entry(key).or_insert(record.line);
+            }
+        }
+        let repeats = session.graph.repeats.iter().flat_map(|&(a, b)| [a, b]);
+        causes.repeated = repeats.map(|n| session.record(n).line).collect();
+        causes.repeated.sort_unstable();
+        causes
+    }
+
+    /// The line of the other half where it stands in the file and not in the request.
+    pub(super) fn other_half(&self, session: &Session, case: &Case) -> Option<u32> {
+        let (call, id) = half(session, case)?;
+        let n = matches!(case.rule.code, "T301" | "T302" | "T308").then(|| self.elsewhere.get(&(!call, id)))??;
+        Some(session.record(*n).line)
+    }
+
+    /// The word or the finding.
+    pub(super) fn of(&self, context: &Context<'_>, judged: &Judged, case: &Case) -> String {
+        let session = context.session;
+        match case.rule.code {
+            "T301" | "T302" => {}
+            "T308" => return "cut by a boundary".to_owned(),
+            _ => return self.of_disorder(session, case),
+        }
+        let Some((call, id)) = half(session, case) else { return NOWHERE.to_owned() };
+        let other = (!call, id);
+        if let Some(&line) = self.inside.get(&other) {
+            return self.damage_at(session, line);
+        }
+        if let Some(line) = legible(session, case) {
+            return self.damage_at(session, line);
+        }
+        if let Some(bad) = near(session, case, call) {
+            return self.damage_at(session, bad.line);
+        }
+        let elsewhere = self.elsewhere.get(&other).copied();
+        if let Some(n) = elsewhere
+            && is_cut_off(session, n)
+        {
+            return "cut by a boundary".to_owned();
+        }
+        if !call && session.chain.stop != Stop::Root {
+            // The way up ends before the call: the break is told by C.
+            let head = session.chain.adopted.first().map(|&n| u64::from(session.record(n).line));
+            return self.named_at(head, 'C').unwrap_or_else(|| "lost line".to_owned());
+        }
+        if let Some(n) = elsewhere {
+            let line = Some(u64::from(session.record(n).line));
+            return self.named_at(line, 'C').or_else(|| self.branch()).unwrap_or_else(|| NOWHERE.to_owned());
+        }
+        if call && judged.is_tail(context, case) && !context.live {
+            return "killed in the run".to_owned();
+        }
+        if !call && session.dialect == Dialect::Claude && begins_midway(session) {
+            return "lost line".to_owned();
+        }
+        NOWHERE.to_owned()
+    }
+
+    /// Both halves are there, or one is malformed: a record that stands twice may be why.
+    fn of_disorder(&self, session: &Session, case: &Case) -> String {
+        let line = session.record(case.record).line;
+        if self.repeated.binary_search(&line).is_ok() {
+            return self.named_at(Some(u64::from(line)), 'C').unwrap_or_else(|| NOWHERE.to_owned());
+        }
+        if case.rule.code == "T309" { "killed in the run".to_owned() } else { NOWHERE.to_owned() }
+    }
+
+    fn named_at(&self, line: Option<u64>, family: char) -> Option<String> {
+        let line = line?;
+        let (code, _) = self.named.iter().find(|(code, at)| *at == line && code.starts_with(family))?;
+        Some(format!("{code}@{line}"))
+    }
+
+    /// The finding about a damaged line.
+    fn damage_at(&self, session: &Session, line: u32) -> String {
+        self.named_at(Some(u64::from(line)), 'L').unwrap_or_else(|| {
+            let bad = session.facts.bad_lines.iter().find(|b| b.line == line);
+            bad.map_or_else(|| "lost line".to_owned(), |b| format!("{}@{line}", lines::rule_of(b.kind).code))
+        })
+    }
+
+    /// A finding that says why two branches lie beside each other.
+    fn branch(&self) -> Option<String> {
+        const FORKS: [&str; 4] = ["C219", "C208", "C202", "C213"];
+        let (code, line) = self.named.iter().find(|(code, _)| FORKS.contains(code))?;
+        Some(format!("{code}@{line}"))
+    }
+}
+
+const NOWHERE: &str = "nowhere";
+
+/// Which half a case holds, and its id.
+fn half(session: &Session, case: &Case) -> Option<(bool, u64)> {
+    let b = *session.sent().blocks(&session.facts, case.record).get(case.block as usize)?;
+    match b.kind {
+        BlockKind::Call => Some((true, b.id)),
+        BlockKind::Result => Some((false, b.id)),
+        _ => None,
+    }
+}
+
+/// A damaged line in whose bytes the id can be read.
+fn legible(session: &Session, case: &Case) -> Option<u32> {
+    let bad = &session.facts.bad_lines;
+    if bad.is_empty() {
+        return None;
+    }
+    let id = id_text(session, case.record, case.block).filter(|id| id.as_bytes().len() >= 4)?;
+    let holds = |b: &&BadLine| {
+        let bytes = session.source.read_range(b.offset, b.length.min(SEARCHED_BYTES)).unwrap_or_default();
+        memchr::memmem::find(&bytes, id.as_bytes()).is_some()
+    };
+    bad.iter().take(SEARCHED).find(holds).map(|b| b.line)
+}
+
+/// A damaged line just where the other half should stand: behind a call and before the next record of the chain, or in
+/// front of a result and behind the one before it.
+fn near(session: &Session, case: &Case, call: bool) -> Option<BadLine> {
+    let rows = &session.sent().rows;
+    let at = rows.iter().position(|r| r.record == case.record)?;
+    let (from, to) = if call {
+        let next = rows[at + 1..].iter().map(|r| r.record).find(|&n| n > case.record);
+        (case.record + 1, next.unwrap_or(session.facts.records.len() as u32))
+    } else {
+        let before = rows[..at].iter().rev().map(|r| r.record).find(|&n| n < case.record);
+        (before.map_or(0, |n| n + 1), case.record)
+    };
+    session.facts.bad_lines.iter().find(|b| (from..=to).contains(&b.before)).copied()
+}
+
+/// Whether a record lies before the boundary that the chain begins with.
+fn is_cut_off(session: &Session, n: u32) -> bool {
+    let head = session.chain.adopted.iter().find(|&&a| {
+        let r = session.record(a);
+        r.any(flag::BOUNDARY | flag::CLEARED | flag::COMPACT_SUMMARY) || r.kind == Kind::Compaction
+    });
+    head.is_some_and(|&head| n < head)
+}
+
+/// Whether the chain begins with a record that names a parent: its head lies in another file, or was never written.
+fn begins_midway(session: &Session) -> bool {
+    session.chain.adopted.first().is_some_and(|&n| !session.record(n).parent.is_none())
+}
