@@ -102,6 +102,13 @@ impl Session {
         self.sent.get_or_init(|| Sent::new(self))
     }
 
+    /// Whether sid-code keeps a summary beside the session: then a long one is shown as that and a shorter tail.
+    pub fn has_summary(&self) -> bool {
+        let summary =
+            || Some(self.path.parent()?.join("summaries").join(self.path.file_stem()?).with_extension("json"));
+        self.dialect == Dialect::Sid && summary().is_some_and(|p| p.is_file())
+    }
+
     /// A record by its number.
     pub fn record(&self, n: u32) -> &Record {
         &self.facts.records[n as usize]

@@ -49,6 +49,12 @@ pub fn judge(media: Media<'_>) -> Option<DefectKind> {
     (data.len() > LARGEST_IMAGE || too_wide).then_some(DefectKind::OversizedMedia)
 }
 
+/// The media type that an image's own first bytes tell.
+pub fn detect(data: &[u8]) -> Option<&'static str> {
+    let (kind, _) = image(&decode_head(data, 64 * 1024))?;
+    std::str::from_utf8(kind).ok()
+}
+
 /// Whether the text is base64: its alphabet, padding only at the end, no lone last character.
 fn alphabet(data: &[u8]) -> bool {
     let padding = data.iter().rev().take_while(|&&b| b == b'=').count();

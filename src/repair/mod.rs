@@ -6,6 +6,7 @@
 //! the edits of their class; `text` holds the text as pieces of the file and new bytes; `made` is all that is made up.
 
 pub mod bytes;
+pub mod content;
 pub mod edit;
 pub mod links;
 pub mod made;

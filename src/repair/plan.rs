@@ -9,7 +9,7 @@ use std::io;
 use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
-use super::{bytes, links};
+use super::{bytes, content, links};
 use crate::audit::{Resume, ResumeVerdict};
 use crate::finding::{Finding, Fix, Severity};
 use crate::record::facts::flag;
@@ -122,7 +122,7 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
         taken_back.clear();
         for code in to_answer(&now.findings, options) {
             let mut failed = None;
-            for way in ways(&session, code, options)? {
+            for way in ways(&session, code, &now.findings, options)? {
                 let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
                 let next = text.spliced(&splices);
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
@@ -197,12 +197,16 @@ fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
     codes.into_iter().map(|(_, code)| code).collect()
 }
 
-fn ways(session: &Session, code: &'static str, options: &Options) -> io::Result<Vec<Vec<Edit>>> {
+fn ways(session: &Session, code: &'static str, findings: &[Finding], options: &Options) -> io::Result<Vec<Vec<Edit>>> {
     let edits = bytes::edits(session, code)?;
     if !edits.is_empty() {
         return Ok(vec![edits]);
     }
-    links::ways(session, code, &options.relink)
+    let ways = links::ways(session, code, &options.relink)?;
+    if !ways.is_empty() {
+        return Ok(ways);
+    }
+    content::ways(session, code, findings, options.answer_orphans)
 }
 
 /// What a step made worse, if anything (law 10): a message fewer, the tail gone, a finding at warning or above that was

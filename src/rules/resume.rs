@@ -4,9 +4,11 @@ use super::Context;
 use crate::audit::{Lawful, Resume, ResumeVerdict};
 use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::chain::heal::Healed;
+use crate::chain::tail;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Kind, flag};
+use crate::session::Shape;
 
 /// The verdict on one session, from its findings and from what an undamaged file would bring back.
 pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
@@ -25,7 +27,18 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed
         ResumeVerdict::Full => loaded,
         _ => mended.max(loaded),
     };
-    Resume { verdict, loaded, expected, cleaned: u32::MAX, shown: u32::MAX, lawful: lawful(context) }
+    let (cleaned, shown) = match session.dialect {
+        Dialect::Sid
+            if session.shape != Shape::Sidechain
+                && session.chain.refusal.is_none()
+                && session.sent().throws.is_none() =>
+        {
+            let sent = session.sent();
+            (count(sent.cleaned_count()), count(tail::shown(&session.facts, sent, session.has_summary())))
+        }
+        _ => (u32::MAX, u32::MAX),
+    };
+    Resume { verdict, loaded, expected, cleaned, shown, lawful: lawful(context) }
 }
 
 fn count(n: usize) -> u32 {

@@ -1,0 +1,74 @@
+//! Edits of the class `content`, and those of T and M that are of the class `links`: a message part is replaced or
+//! leaves, or something is made up. What is answered is what the findings name; what the edit does is decided here.
+//!
+//! `array` splices content arrays, `lines` drops and inserts whole records and mends the links around them, `pairs`
+//! answers calls and results, `messages` texts, thinking and media, `heads` a header that is not there.
+
+mod array;
+mod heads;
+mod lines;
+mod messages;
+mod pairs;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::edit::Edit;
+use crate::finding::{Fact, Finding};
+use crate::session::Session;
+
+/// The ways in which a code can be answered; the first that makes nothing worse is taken.
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn ways(
+    session: &Session,
+    code: &'static str,
+    findings: &[Finding],
+    answer_orphans: bool,
+) -> io::Result<Vec<Vec<Edit>>> {
+    let targets = Targets::new(session, code, findings);
+    let edits = match code {
+        "C220" => heads::edits(session)?,
+        "T301" if answer_orphans => pairs::answer(session, &targets)?,
+        "T301" => pairs::drop_blocks(session, code, &targets)?,
+        "T302" | "T304" | "T306" | "T309" => pairs::drop_blocks(session, code, &targets)?,
+        "T303" => pairs::rename(session, &targets)?,
+        "T305" => pairs::displaced(session, &targets)?,
+        "T307" => pairs::wrap_inputs(session, &targets)?,
+        "T308" => pairs::edit_out(session, &targets)?,
+        _ if code.starts_with('M') => messages::edits(session, code, &targets)?,
+        _ => Vec::new(),
+    };
+    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+}
+
+/// The records that findings of one code are about, each with the places in its content.
+struct Targets {
+    by_record: BTreeMap<u32, Vec<usize>>,
+}
+
+impl Targets {
+    fn new(session: &Session, code: &str, findings: &[Finding]) -> Self {
+        let offsets: BTreeMap<u64, u32> = (0..).zip(&session.facts.records).map(|(n, r)| (r.offset, n)).collect();
+        let mut by_record: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for finding in
+            findings.iter().filter(|f| f.rule.code == code && f.severity >= crate::finding::Severity::Warning)
+        {
+            let Some(&n) = finding.place.offset.and_then(|o| offsets.get(&o)) else { continue };
+            let blocks = by_record.entry(n).or_default();
+            for (name, value) in &finding.facts {
+                if let ("block", Fact::Number(index)) = (*name, value) {
+                    blocks.extend(usize::try_from(*index));
+                }
+            }
+            blocks.sort_unstable();
+            blocks.dedup();
+        }
+        Targets { by_record }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (u32, &[usize])> {
+        self.by_record.iter().map(|(n, blocks)| (*n, blocks.as_slice()))
+    }
+}

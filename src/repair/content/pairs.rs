@@ -1,0 +1,386 @@
+//! Calls and results: orphan calls get a result that says the outcome is unknown, what no request may hold leaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use super::Targets;
+use super::array::Content;
+use super::lines::{drop_records, insert_behind, point, raw_id, raw_parent, walked};
+use crate::chain::pairing::{Again, NONE, Pairing, State};
+use crate::dialect::Dialect;
+use crate::finding::Fix;
+use crate::record::again;
+use crate::record::facts::{BlockKind, Kind, flag};
+use crate::record::value::Value;
+use crate::repair::edit::{Action, Edit};
+use crate::repair::links::{quoted, session_id, whole_line};
+use crate::repair::made::{self, UNKNOWN_OUTCOME};
+use crate::repair::text::Splice;
+use crate::session::Session;
+
+/// T301: a result in the agent's own shape for each open call.
+pub(super) fn answer(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let walk = walked(session);
+    let mut edits = Vec::new();
+    for (n, blocks) in targets.iter() {
+        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let calls: Vec<(String, String)> = blocks
+            .iter()
+            .filter_map(|&i| {
+                let call = content.item(i)?;
+                Some((raw(&call, "id")?, call.get("name").and_then(|v| v.string()).unwrap_or_default()))
+            })
+            .collect();
+        if calls.is_empty() {
+            continue;
+        }
+        match session.dialect {
+            Dialect::Sid => edits.extend(answer_sid(session, &walk, n, &content, &calls)?),
+            Dialect::Claude => edits.extend(answer_claude(session, &walk, n, &content, &calls)?),
+            Dialect::Pi | Dialect::Openclaw => edits.extend(answer_pi(session, &walk, n, &content, &calls)?),
+        }
+    }
+    Ok(edits)
+}
+
+fn raw(value: &Value<'_>, key: &str) -> Option<String> {
+    value.get(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned())
+}
+
+fn result_block(call: &str) -> String {
+    format!(r#"{{"type":"tool_result","tool_use_id":{call},"content":{},"is_error":true}}"#, quoted(UNKNOWN_OUTCOME))
+}
+
+/// sid-code answers all calls of a message in one record: the next one, when it holds some of the results already.
+fn answer_sid(
+    session: &Session,
+    walk: &[u32],
+    n: u32,
+    content: &Content,
+    calls: &[(String, String)],
+) -> io::Result<Vec<Edit>> {
+    let results: Vec<String> = calls.iter().map(|(id, _)| result_block(id)).collect();
+    let behind = walk.iter().position(|&m| m == n).map(|i| &walk[i + 1..]).unwrap_or_default();
+    let next =
+        behind.iter().copied().find(|&m| session.record(m).is_message() || session.record(m).kind == Kind::SideMessage);
+    if let Some(next) = next {
+        let record = session.record(next);
+        let holds_results = session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
+        if holds_results && let Some(there) = Content::read(session, record)? {
+            let mut splices = vec![there.append(&results)];
+            splices.extend(there.mark("T301"));
+            return Ok(vec![
+                Edit::new("T301", Fix::Content, Action::ReplaceBlock, record.offset, splices)
+                    .reason("beside the results of the same calls"),
+            ]);
+        }
+    }
+    let side = session.record(n).kind == Kind::SideMessage;
+    let text = &content.text;
+    let id = made::id(session.dialect, &session_id(session), text, "T301");
+    let time = content
+        .member("timestamp")
+        .map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
+    let mark = made::mark("T301");
+    let line = if side {
+        let turn =
+            content.member("turn").map_or_else(|| "0".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
+        format!(
+            r#"{{"type":"message","role":"user","content":[{}],"turn":{turn},"timestamp":{time},{mark}}}"#,
+            results.join(",")
+        )
+    } else {
+        let parent = raw_id(session, n)?;
+        format!(
+            r#"{{"type":"user_message","message":{{"role":"user","content":[{}]}},"timestamp":{time},"uuid":{},"parentUuid":{parent},{mark}}}"#,
+            results.join(","),
+            quoted(&id)
+        )
+    };
+    insert_behind(session, "T301", walk, n, &line, &id)
+}
+
+/// Claude Code: one user row behind the response and the results that it has, so that all stand in one turn.
+fn answer_claude(
+    session: &Session,
+    walk: &[u32],
+    n: u32,
+    content: &Content,
+    calls: &[(String, String)],
+) -> io::Result<Vec<Edit>> {
+    let place = walk.iter().position(|&m| m == n).unwrap_or(walk.len().saturating_sub(1));
+    let group = session.record(n).group;
+    let mut last = place;
+    for (i, &m) in walk.iter().enumerate().skip(place + 1) {
+        let record = session.record(m);
+        let same = record.kind == Kind::Assistant && group != 0 && record.group == group;
+        let result =
+            record.kind == Kind::User && session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
+        if same || result {
+            last = i;
+        } else if record.is_message() {
+            break;
+        }
+    }
+    let Some(&anchor) = walk.get(last) else { return Ok(Vec::new()) };
+    let results: Vec<String> = calls.iter().map(|(id, _)| result_block(id)).collect();
+    let id = made::id(session.dialect, &session_id(session), &content.text, "T301");
+    let kept: String = ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"]
+        .iter()
+        .filter_map(|key| Some(format!(r#""{key}":{},"#, String::from_utf8_lossy(content.member(key)?.raw()))))
+        .collect();
+    let anchor_text = again::text(&session.source, session.record(anchor))?;
+    let time = Value::parse(&anchor_text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
+    let line = format!(
+        r#"{{"parentUuid":{},{kept}"type":"user","message":{{"role":"user","content":[{}]}},"uuid":{},"timestamp":{time},"sourceToolAssistantUUID":{},{}}}"#,
+        raw_id(session, anchor)?,
+        results.join(","),
+        quoted(&id),
+        raw_id(session, n)?,
+        made::mark("T301")
+    );
+    insert_behind(session, "T301", walk, anchor, &line, &id)
+}
+
+/// pi: one toolResult entry a call, in a chain behind the results that there are.
+fn answer_pi(
+    session: &Session,
+    walk: &[u32],
+    n: u32,
+    content: &Content,
+    calls: &[(String, String)],
+) -> io::Result<Vec<Edit>> {
+    let place = walk.iter().position(|&m| m == n).unwrap_or(walk.len().saturating_sub(1));
+    let results =
+        walk.get(place + 1..).unwrap_or_default().iter().take_while(|&&m| session.record(m).kind == Kind::ToolMessage);
+    let Some(&anchor) = walk.get(place + results.count()) else { return Ok(Vec::new()) };
+    let time = content
+        .member("timestamp")
+        .map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
+    let stamp = Value::parse(&content.text)
+        .and_then(|v| v.at(&["message", "timestamp"]).map(|t| String::from_utf8_lossy(t.raw()).into_owned()));
+    let mut parent = raw_id(session, anchor)?;
+    let (mut lines, mut last) = (Vec::new(), String::new());
+    for (call, name) in calls {
+        let mut named = content.text.clone();
+        named.extend_from_slice(call.as_bytes());
+        let id = made::id(session.dialect, &session_id(session), &named, "T301");
+        lines.push(format!(
+            r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":{call},"toolName":{},"content":[{{"type":"text","text":{}}}],"isError":true,"timestamp":{}}},"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
+            quoted(name),
+            quoted(UNKNOWN_OUTCOME),
+            stamp.as_deref().unwrap_or("0"),
+            quoted(&id),
+            made::mark("T301")
+        ));
+        parent = quoted(&id);
+        last = id;
+    }
+    insert_behind(session, "T301", walk, anchor, &lines.join("\n"), &last)
+}
+
+/// Blocks that no request may hold leave; a record that has nothing else goes whole.
+pub(super) fn drop_blocks(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let (mut edits, mut gone) = (Vec::new(), BTreeSet::new());
+    for (n, blocks) in targets.iter() {
+        let record = session.record(n);
+        if session.dialect.is_pi() && record.kind == Kind::ToolMessage {
+            gone.insert(n);
+            continue;
+        }
+        let Some(content) = Content::read(session, record)? else { continue };
+        if blocks.len() >= content.items.len() {
+            gone.insert(n);
+            continue;
+        }
+        let (mut splices, quarantined) = content.remove(blocks);
+        splices.extend(content.mark(code));
+        let mut edit = Edit::new(code, Fix::Content, Action::RemoveBlock, record.offset, splices);
+        edit.quarantined = quarantined;
+        edits.push(edit.reason("no request may hold it"));
+    }
+    edits.extend(drop_records(session, code, &gone)?);
+    Ok(edits)
+}
+
+/// T303: the later call of an id, and its own result, get another id.
+pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let pairing = Pairing::new(session);
+    let sent = session.sent();
+    let mut edits = Vec::new();
+    let mut taken: BTreeSet<u32> = BTreeSet::new();
+    for call in pairing.calls.iter().filter(|c| c.again != Again::New) {
+        let n = sent.rows[call.row as usize].record;
+        if !targets.by_record.contains_key(&n) {
+            continue;
+        }
+        let blocks = sent.blocks(&session.facts, n);
+        let Some(index) = blocks.get(call.block as usize).map(|b| usize::from(b.index)) else { continue };
+        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let Some(id) = content.item(index).and_then(|b| b.get("id")) else { continue };
+        let mut seed = content.text.clone();
+        seed.extend_from_slice(&index.to_le_bytes());
+        let new = format!("toolu_{}", made::id(Dialect::Claude, &session_id(session), &seed, "T303").replace('-', ""));
+        let splice = Splice::replace(content.offset + id.start as u64, (id.end - id.start) as u64, quoted(&new));
+        edits.push(
+            Edit::new("T303", Fix::Content, Action::ReplaceBlock, content.offset, vec![splice])
+                .reason("a call id of its own"),
+        );
+        // Its own answer, or, when one turn called the id twice, the second answer.
+        let answer = match call.again {
+            Again::SameTurn(_) => (0..)
+                .zip(&pairing.results)
+                .find(|(i, r)| r.id == call.id && r.state == State::Repeated && !taken.contains(i))
+                .map(|(i, _)| i),
+            _ => (call.answer != NONE).then_some(call.answer),
+        };
+        let Some(answer) = answer else { continue };
+        taken.insert(answer);
+        let result = pairing.results[answer as usize];
+        let m = sent.rows[result.row as usize].record;
+        edits.extend(rename_result(session, m, result.block, &new)?);
+    }
+    Ok(edits)
+}
+
+fn rename_result(session: &Session, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
+    let record = session.record(n);
+    let text = again::text(&session.source, record)?;
+    let Some(root) = Value::parse(&text) else { return Ok(None) };
+    let id = if session.dialect.is_pi() && record.kind == Kind::ToolMessage {
+        root.at(&["message", "toolCallId"])
+    } else {
+        let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
+        let content = root.at(&["message", "content"]).or_else(|| root.get("content"));
+        index.and_then(|i| content?.items().get(i).copied()).and_then(|b| b.get("tool_use_id"))
+    };
+    Ok(id.map(|id| {
+        let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
+        Edit::new("T303", Fix::Content, Action::ReplaceBlock, record.offset, vec![splice])
+            .reason("the id of its own call")
+    }))
+}
+
+/// T305: a record of results moves behind the response that it answers.
+pub(super) fn displaced(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let pairing = Pairing::new(session);
+    let sent = session.sent();
+    let walk = walked(session);
+    let place: BTreeMap<u32, usize> = walk.iter().enumerate().map(|(i, &n)| (n, i)).collect();
+    // One record a step: the links of the next one depend on where this one went.
+    for result in pairing.results.iter().filter(|r| matches!(r.state, State::After | State::Before) && r.call != NONE) {
+        let n = sent.rows[result.row as usize].record;
+        let record = session.record(n);
+        let alone = session.facts.blocks_of(record).iter().all(|b| b.kind == BlockKind::Result);
+        let of_one_turn = pairing.results.iter().filter(|r| r.row == result.row).all(|r| {
+            r.call != NONE && {
+                let turn = |call: u32| sent.rows[pairing.calls[call as usize].row as usize].turn;
+                turn(r.call) == turn(result.call)
+            }
+        });
+        let (Some(&at), true, true) = (place.get(&n), alone && of_one_turn, targets.by_record.contains_key(&n)) else {
+            continue;
+        };
+        let turn = sent.rows[pairing.calls[result.call as usize].row as usize].turn;
+        let response = sent
+            .rows
+            .iter()
+            .filter(|r| r.turn == turn || (r.turn == turn + 1 && r.record != n))
+            .filter_map(|r| place.get(&r.record))
+            .max();
+        let Some(&to) = response else { continue };
+        return move_behind(session, &walk, at, to);
+    }
+    Ok(Vec::new())
+}
+
+/// Takes the record at one place of the walk out and puts it behind another, line and links.
+fn move_behind(session: &Session, walk: &[u32], at: usize, to: usize) -> io::Result<Vec<Edit>> {
+    let (n, anchor) = (walk[at], walk[to]);
+    if at == to + 1 || session.record(n).has(flag::LOSSY) {
+        return Ok(Vec::new());
+    }
+    let mut edits = Vec::new();
+    let pointed = |m: u32, parent: &str| point(session, "T305", Fix::Links, m, parent);
+    if let Some(&below) = walk.get(at + 1) {
+        edits.extend(pointed(below, &raw_parent(session, n)?)?);
+    }
+    if let Some(&next) = walk.get(to + 1).filter(|&&m| m != n) {
+        edits.extend(pointed(next, &raw_id(session, n)?)?);
+    }
+    // The line moves with its new pointer inside: one splice takes it out, one puts it in.
+    let (start, end) = whole_line(session, session.record(n))?;
+    let (_, behind) = whole_line(session, session.record(anchor))?;
+    let text = again::text(&session.source, session.record(n))?;
+    let Some(pointer) = crate::repair::links::set_member(
+        &text,
+        0,
+        crate::repair::links::keys(session.dialect).1,
+        &raw_id(session, anchor)?,
+    ) else {
+        return Ok(Vec::new());
+    };
+    let (from, until) = (pointer.offset as usize, (pointer.offset + pointer.removed) as usize);
+    let mut line = [&text[..from], &pointer.inserted, &text[until..]].concat();
+    line.push(b'\n');
+    let splices = vec![Splice::remove(start, end - start), Splice::insert(behind, line)];
+    edits.push(Edit::new("T305", Fix::Links, Action::Move, start, splices).reason("behind the call that it answers"));
+    Ok(edits)
+}
+
+/// T307: an input that is no object becomes one.
+pub(super) fn wrap_inputs(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let mut edits = Vec::new();
+    let key = if session.dialect.is_pi() { "arguments" } else { "input" };
+    for (n, blocks) in targets.iter() {
+        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let mut splices = Vec::new();
+        for &index in blocks {
+            let Some(block) = content.item(index) else { continue };
+            splices.push(match block.get(key) {
+                Some(value) => {
+                    let raw = String::from_utf8_lossy(value.raw()).into_owned();
+                    let wrapped = if raw == "null" { "{}".to_owned() } else { format!(r#"{{"{key}":{raw}}}"#) };
+                    Splice::replace(content.offset + value.start as u64, (value.end - value.start) as u64, wrapped)
+                }
+                None => Splice::insert(content.offset + block.end as u64 - 1, format!(r#","{key}":{{}}"#)),
+            });
+        }
+        splices.extend(content.mark("T307"));
+        edits.push(
+            Edit::new("T307", Fix::Content, Action::ReplaceBlock, content.offset, splices)
+                .reason("the input as an object"),
+        );
+    }
+    Ok(edits)
+}
+
+/// T308: pi leaves the other half out by an edit of its own, as it does itself.
+pub(super) fn edit_out(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+    if !session.dialect.is_pi() {
+        return Ok(Vec::new());
+    }
+    let walk = walked(session);
+    let Some(&last_edit) = walk.iter().rev().find(|&&n| session.record(n).kind == Kind::ContextEdit) else {
+        return Ok(Vec::new());
+    };
+    let (mut lines, mut parent, mut last) = (Vec::new(), raw_id(session, last_edit)?, String::new());
+    for (n, _) in targets.iter().filter(|(n, _)| session.record(*n).kind == Kind::ToolMessage) {
+        let text = again::text(&session.source, session.record(n))?;
+        let time = Value::parse(&text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
+        let id = made::id(session.dialect, &session_id(session), &text, "T308");
+        lines.push(format!(
+            r#"{{"type":"context_edit","targetId":{},"replacement":null,"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
+            raw_id(session, n)?,
+            quoted(&id),
+            made::mark("T308")
+        ));
+        parent = quoted(&id);
+        last = id;
+    }
+    if lines.is_empty() {
+        Ok(Vec::new())
+    } else {
+        insert_behind(session, "T308", &walk, last_edit, &lines.join("\n"), &last)
+    }
+}
