@@ -8,14 +8,15 @@ use sha2::{Digest, Sha256};
 use super::Targets;
 use super::array::Content;
 use super::lines::drop_records;
-use crate::dialect::Dialect;
 use crate::finding::Fix;
-use crate::record::facts::{BlockKind, DefectKind, Kind};
+use crate::record::again;
+use crate::record::facts::{BlockKind, DefectKind, Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::media;
 use crate::record::value::Value;
 use crate::repair::edit::{Action, Edit};
-use crate::repair::links::quoted;
+use crate::repair::links::{quoted, set_member};
+use crate::repair::made;
 use crate::repair::text::Splice;
 use crate::session::Session;
 use crate::text::hex;
@@ -185,37 +186,37 @@ fn note(block: &Value<'_>) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quoted(&text))
 }
 
-/// A content that is null or missing becomes an empty array; a message of the user then gets its placeholder.
+/// A content that is null or missing becomes a placeholder: the order of speakers stays.
 fn shapes(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
     let mut edits = Vec::new();
     for (n, _) in targets.iter() {
         let record = session.record(n);
-        let Some(content) = Content::read(session, record)? else { continue };
-        if content.member("message").is_some_and(|m| m.kind() != Json::Object) {
+        if record.has(flag::LOSSY) {
             continue;
         }
-        let null = content
-            .text
-            .get(usize::try_from(content_start(&content)).unwrap_or(0)..)
-            .is_some_and(|t| t.starts_with(b"null"));
-        if !null {
+        let text = again::text(&session.source, record)?;
+        let Some(message) = Value::parse(&text).and_then(|v| v.get("message")).filter(|m| m.kind() == Json::Object)
+        else {
             continue;
-        }
-        let filled = match session.dialect {
-            // An empty list is what pi itself reads there.
-            Dialect::Pi | Dialect::Openclaw => "[]".to_owned(),
-            _ => format!("[{}]", placeholder()),
         };
-        let mut splices = vec![content.replace_all(&filled)];
-        splices.extend(content.mark("M414"));
+        let filled = format!("[{}]", placeholder());
+        let splice = match message.get("content") {
+            Some(content) if content.kind() == Json::Null => {
+                Splice::replace(record.offset + content.start as u64, (content.end - content.start) as u64, filled)
+            }
+            Some(_) => continue,
+            None => {
+                let comma =
+                    if message.raw().iter().filter(|b| !b.is_ascii_whitespace()).count() > 2 { "," } else { "" };
+                Splice::insert(record.offset + message.end as u64 - 1, format!("{comma}\"content\":{filled}"))
+            }
+        };
+        let mark = set_member(&text, record.offset, "sidAudit", made::mark("M414").trim_start_matches("\"sidAudit\":"));
+        let splices = std::iter::once(splice).chain(mark).collect();
         edits.push(
             Edit::new("M414", Fix::Content, Action::ReplaceBlock, record.offset, splices)
-                .reason("a content that is null"),
+                .reason("a content that is not there"),
         );
     }
     Ok(edits)
-}
-
-fn content_start(content: &Content) -> u64 {
-    content.replace_all("").offset - content.offset
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::edit::Edit;
-use crate::finding::{Fact, Finding};
+use crate::finding::{Fact, Finding, Severity};
 use crate::session::Session;
 
 /// The ways in which a code can be answered; the first that makes nothing worse is taken.
@@ -50,12 +50,15 @@ struct Targets {
 
 impl Targets {
     fn new(session: &Session, code: &str, findings: &[Finding]) -> Self {
-        let offsets: BTreeMap<u64, u32> = (0..).zip(&session.facts.records).map(|(n, r)| (r.offset, n)).collect();
+        // Records stand in file order; a finding names its record, or a stretch inside it.
+        let records = &session.facts.records;
+        let around = |offset: u64| {
+            let n = records.partition_point(|r| r.offset <= offset).checked_sub(1)?;
+            (offset < records[n].offset + u64::from(records[n].length).max(1)).then_some(n as u32)
+        };
         let mut by_record: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for finding in
-            findings.iter().filter(|f| f.rule.code == code && f.severity >= crate::finding::Severity::Warning)
-        {
-            let Some(&n) = finding.place.offset.and_then(|o| offsets.get(&o)) else { continue };
+        for finding in findings.iter().filter(|f| f.rule.code == code && f.severity >= Severity::Warning) {
+            let Some(n) = finding.place.offset.and_then(around) else { continue };
             let blocks = by_record.entry(n).or_default();
             for (name, value) in &finding.facts {
                 if let ("block", Fact::Number(index)) = (*name, value) {

@@ -182,7 +182,8 @@ fn answer_pi(
 /// Blocks that no request may hold leave; a record that has nothing else goes whole.
 pub(super) fn drop_blocks(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
     let (mut edits, mut gone) = (Vec::new(), BTreeSet::new());
-    for (n, blocks) in targets.iter() {
+    let with_results = with_results(session, code, targets);
+    for (n, blocks) in with_results.iter() {
         let record = session.record(n);
         if session.dialect.is_pi() && record.kind == Kind::ToolMessage {
             gone.insert(n);
@@ -201,6 +202,30 @@ pub(super) fn drop_blocks(session: &Session, code: &'static str, targets: &Targe
     }
     edits.extend(drop_records(session, code, &gone)?);
     Ok(edits)
+}
+
+/// A call that leaves takes its result along, or the result would dangle.
+fn with_results(session: &Session, code: &str, targets: &Targets) -> Targets {
+    let mut by_record = targets.by_record.clone();
+    if code == "T306" {
+        let calls: BTreeSet<u64> = targets
+            .iter()
+            .flat_map(|(n, blocks)| session.facts.blocks_of(session.record(n)).iter().map(move |b| (b, blocks)))
+            .filter(|(b, blocks)| b.kind == BlockKind::Call && b.id != 0 && blocks.contains(&usize::from(b.index)))
+            .map(|(b, _)| b.id)
+            .collect();
+        for (n, record) in (0..).zip(&session.facts.records) {
+            for b in
+                session.facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result && calls.contains(&b.id))
+            {
+                let places = by_record.entry(n).or_default();
+                places.push(usize::from(b.index));
+                places.sort_unstable();
+                places.dedup();
+            }
+        }
+    }
+    Targets { by_record }
 }
 
 /// T303: the later call of an id, and its own result, get another id.
