@@ -102,7 +102,10 @@ fn state(session: &Session, pairing: &Pairing, row: u32, place: u32, kind: Block
     let line = |row: u32| Some(session.record(session.sent().rows[row as usize].record).line);
     match kind {
         BlockKind::Call => {
-            let Some(call) = pairing.calls.iter().find(|c| (c.row, c.block) == (row, place)) else { return ("", None) };
+            let Ok(at) = pairing.calls.binary_search_by_key(&(row, place), |c| (c.row, c.block)) else {
+                return ("", None);
+            };
+            let call = &pairing.calls[at];
             if let Again::SameTurn(first) = call.again {
                 return ("repeats an id", line(pairing.calls[first as usize].row));
             }
@@ -112,9 +115,10 @@ fn state(session: &Session, pairing: &Pairing, row: u32, place: u32, kind: Block
             }
         }
         BlockKind::Result => {
-            let Some(result) = pairing.results.iter().find(|r| (r.row, r.block) == (row, place)) else {
+            let Ok(at) = pairing.results.binary_search_by_key(&(row, place), |r| (r.row, r.block)) else {
                 return ("", None);
             };
+            let result = &pairing.results[at];
             let call = (result.call != NONE).then(|| line(pairing.calls[result.call as usize].row)).flatten();
             match result.state {
                 State::Paired => ("answers", call),

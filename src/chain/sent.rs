@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use super::Mode;
 use super::clean::{self, Integrity};
 use crate::dialect::Dialect;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, Record, flag};
@@ -329,8 +330,21 @@ fn speaking(session: &Session) -> Vec<u32> {
             let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);
             chain.adopted.iter().copied().filter(|n| spoken(n) && !aside(n)).collect()
         }
+        (Dialect::Pi | Dialect::Openclaw, _) if chain.mode == Mode::Linear => first_version(session),
         _ => chain.messages.clone(),
     }
+}
+
+/// pi v1: a compaction keeps a range by its index among the parsed lines, the header being 0 (notes, section 4).
+fn first_version(session: &Session) -> Vec<u32> {
+    let messages = &session.chain.messages;
+    let Some(at) = messages.iter().rposition(|&n| session.record(n).kind == Kind::Compaction) else {
+        return messages.clone();
+    };
+    let text = again::text(&session.source, session.record(messages[at])).unwrap_or_default();
+    let first = Value::parse(&text).and_then(|v| v.get("firstKeptEntryIndex")?.count()).filter(|&first| first > 0);
+    let kept = messages[..at].iter().copied().filter(|&n| first.is_some_and(|first| u64::from(n) >= first));
+    std::iter::once(messages[at]).chain(kept).chain(messages[at + 1..].iter().copied()).collect()
 }
 
 /// Who speaks in a record.

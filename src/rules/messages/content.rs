@@ -83,6 +83,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
     let sent = session.sent();
     for &span in &turns.spans {
         texts(session, span, cases);
+        let says_more = blocks_of(session, span).next().is_some();
         // Most turns have something in each row.
         for row in span.0..span.1 {
             let n = sent.rows[row as usize].record;
@@ -91,7 +92,6 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
                 continue;
             }
             let response = is_response(session, span);
-            let says_more = blocks_of(session, span).next().is_some();
             let last = span.1 as usize == sent.rows.len();
             if record.has(flag::FAILED) || (response && (says_more || last)) {
                 continue;

@@ -124,7 +124,7 @@ impl Causes {
         if self.repeated.binary_search(&line).is_ok() {
             return self.named_at(Some(u64::from(line)), 'C').unwrap_or_else(|| NOWHERE.to_owned());
         }
-        if case.rule.code == "T309" { "killed in the run".to_owned() } else { NOWHERE.to_owned() }
+        NOWHERE.to_owned()
     }
 
     fn named_at(&self, line: Option<u64>, family: char) -> Option<String> {

@@ -1,8 +1,9 @@
 //! Which calls and results are out of order, and how much that weighs for the agent in question.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::cause::Causes;
+use super::halves::{Split, left_behind, torn_preserve};
 use super::{
     DANGLING_TOOL_RESULT, DISPLACED_RESULT, INCOMPLETE_BLOCK, INPUT_NOT_OBJECT, ORPHAN_TOOL_USE,
     PAIR_SPLIT_BY_BOUNDARY, REPEATED_CALL_ID, REPEATED_RESULT, RESULT_OF_FAILED_TURN, effects,
@@ -13,7 +14,7 @@ use crate::chain::pairing::{Again, Call, NONE, Pairing, State};
 use crate::chain::sent::{Api, IdMap, Layer, Voice, WHOLE, content, voice};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
-use crate::record::facts::{BlockKind, Id, Kind, block, flag};
+use crate::record::facts::{BlockKind, Kind, block, flag};
 use crate::record::{again, value::Value};
 use crate::rules::legal::{Case, IN_FLIGHT, REFUSED, Weight, as_it_stands};
 use crate::rules::{Collector, Context, counted};
@@ -364,114 +365,6 @@ fn repeats_matter(dialect: Dialect, api: Api) -> bool {
         Dialect::Sid => api == Api::Anthropic,
         Dialect::Pi => false,
     }
-}
-
-/// sid-code: rows that its cleaning drops for a nameless block although what belongs to them stays: row, and the record of
-/// what is left behind.
-fn left_behind(session: &Session) -> HashMap<u32, u32> {
-    let sent = session.sent();
-    let mut left = HashMap::new();
-    let Some([raw, cleaned]) = &sent.integrity else { return left };
-    let new = |now: &[(u32, u32)], before: &[(u32, u32)]| {
-        let known: HashSet<_> = before.iter().copied().collect();
-        now.iter().copied().filter(move |p| !known.contains(p)).collect::<Vec<_>>()
-    };
-    let mut halves = new(&cleaned.orphans, &raw.orphans);
-    halves.extend(new(&cleaned.dangling, &raw.dangling));
-    if halves.is_empty() {
-        return left;
-    }
-    let block = |(row, place): (u32, u32)| {
-        let record = sent.rows[row as usize].record;
-        (sent.blocks(&session.facts, record)[place as usize], record)
-    };
-    let wanted: IdMap<u32> = halves.into_iter().map(block).map(|(b, record)| (b.id, record)).collect();
-    for d in sent.drops.iter().filter(|d| d.layer == Layer::Nameless) {
-        let blocks = sent.blocks(&session.facts, sent.rows[d.row as usize].record).iter();
-        let halves = blocks.filter(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result));
-        if let Some(record) = halves.filter_map(|b| wanted.get(&b.id)).next() {
-            left.insert(d.row, *record);
-        }
-    }
-    left
-}
-
-/// pi: halves of pairs that stand on the path and not in the request.
-#[derive(Default)]
-struct Split {
-    /// Results in the request whose call was left out: record and call id.
-    results: HashMap<(u32, u64), ()>,
-    /// Calls in the request whose result was left out.
-    calls: HashMap<(u32, u64), ()>,
-}
-
-impl Split {
-    fn new(session: &Session, pairing: &Pairing) -> Split {
-        let mut split = Split::default();
-        let sent = session.sent();
-        let off = session.dialect.is_pi()
-            && (pairing.results.iter().any(|r| r.state == State::Dangling)
-                || pairing.calls.iter().any(|c| c.answer == NONE));
-        if !off {
-            return split;
-        }
-        let mut latest: IdMap<u32> = IdMap::default();
-        for &n in &session.chain.adopted {
-            let record = session.record(n);
-            if !record.is_message() || record.has(flag::FAILED) {
-                continue;
-            }
-            let here = sent.reaches(n);
-            for b in session.facts.blocks_of(record).iter().filter(|b| b.flags & block::NO_ID == 0) {
-                match b.kind {
-                    BlockKind::Call => drop(latest.insert(b.id, n)),
-                    BlockKind::Result => {
-                        let Some(&call) = latest.get(&b.id) else { continue };
-                        // An edit may have put a text in the place of a message with calls.
-                        let called = sent.reaches(call) && !sent.is_edited(call);
-                        match (here, called) {
-                            (true, false) => drop(split.results.insert((n, b.id), ())),
-                            (false, true) => drop(split.calls.insert((call, b.id), ())),
-                            _ => {}
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        split
-    }
-
-    fn omits_call_of(&self, result: u32, id: u64) -> bool {
-        self.results.contains_key(&(result, id))
-    }
-
-    fn omits_result_of(&self, call: u32, id: u64) -> bool {
-        self.calls.contains_key(&(call, id))
-    }
-}
-
-/// The first kept record whose call has no result among the kept ones or behind the boundary, or the other way round.
-fn torn_preserve(session: &Session, pairing: &Pairing, boundary: u32) -> Option<u32> {
-    let text = again::text(&session.source, session.record(boundary)).ok()?;
-    let uuids = Value::parse(&text)?.at(&["compactMetadata", "preservedMessages", "uuids"])?;
-    let kept: Vec<u32> =
-        uuids.items().iter().filter_map(|v| session.graph.find(Id::of(v.text()?.as_bytes()), &session.facts)).collect();
-    let (mut calls, mut results): (IdMap<u32>, IdMap<u32>) = (IdMap::default(), IdMap::default());
-    for &n in &kept {
-        for b in session.facts.blocks_of(session.record(n)).iter().filter(|b| b.flags & block::NO_ID == 0) {
-            match b.kind {
-                BlockKind::Call => drop(calls.insert(b.id, n)),
-                BlockKind::Result => drop(results.insert(b.id, n)),
-                _ => {}
-            }
-        }
-    }
-    let behind_call = |id: u64| pairing.calls.iter().any(|c| c.id == id);
-    let behind_result = |id: u64| pairing.results.iter().any(|r| r.id == id);
-    let open = calls.iter().find(|(id, _)| !results.contains_key(*id) && !behind_result(**id));
-    let dangling = results.iter().find(|(id, _)| !calls.contains_key(*id) && !behind_call(**id));
-    open.or(dangling).map(|(_, &n)| n)
 }
 
 /// The call id of a block as it stands in the file.

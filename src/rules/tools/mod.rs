@@ -1,11 +1,13 @@
 //! T: tool calls and results. Judged on what the agent would send (`chain::sent`, `chain::pairing`): the adopted chain, the
 //! rows of one response merged, the agent's own cleaning and synthesis applied.
 //!
-//! `judge` finds the cases, `cause` says where the other half went, `effects` what an open call may have done. What the
+//! `judge` finds the cases, `halves` the pairs of which one half is not sent, `cause` says where the other half went,
+//! `effects` what an open call may have done. What the
 //! chain lost is told by `chain`, what stands in messages besides calls by `messages`.
 
 mod cause;
 mod effects;
+mod halves;
 mod judge;
 
 use super::{Collector, Context, legal};
