@@ -3,11 +3,12 @@
 //! It says no word of what a defect means: that is the rules' part. It writes nothing and looks at no user file.
 
 use super::diff::Misfit;
-use super::model::{Body, EntryKind, Fate, Index, IndexRead, Span};
+use super::model::{Body, EntryKind, Fate, Found, Index, IndexRead, Span};
 use super::rebuild::{Cursor, Noted, Held, Limits, Proof, State, Step, Truth};
 use super::text::{Digest, Fault};
 use crate::record::json::{Kind, Why};
 use crate::store::Source;
+use crate::text::Text;
 
 /// How far an audit goes.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +158,16 @@ impl Audit {
         Audit { outcome, index, steps, defects, more, complete, unpacked }
     }
 
-    /// The agent's answer for a file at a position.
+    /// The agent's answer for a file at the first snapshot of an id.
+    pub fn state_at(&self, file: u32, id: &Text) -> State {
+        match self.index.find(id) {
+            Found::At(position) => self.state(file, position),
+            Found::Nowhere => State::Nothing,
+            Found::Throws => State::Failed(Fault::BrokenSnapshot),
+        }
+    }
+
+    /// What is rebuilt of a file at a position.
     pub fn state(&self, file: u32, position: u32) -> State {
         let steps = self.steps.get(file as usize).map_or(&[][..], Vec::as_slice);
         super::rebuild::state_at(&self.index, steps, position)

@@ -152,11 +152,13 @@ struct Work<'b> {
 
 impl Work<'_> {
     fn run(&mut self, op: Op, lines: &[Line], ops: &[u8]) {
+        if op == Op::Other {
+            return;
+        }
         for line in lines {
             let raw = ops.get(line.text.start..line.text.end).unwrap_or_default();
             let held = if op == Op::Add { None } else { self.base.as_mut().map(Lines::take) };
             match (op, held) {
-                (Op::Other, _) => return,
                 (Op::Add, _) | (Op::Keep, None) => {
                     self.line_feed();
                     if line.string {
@@ -166,8 +168,8 @@ impl Work<'_> {
                         self.out.extend_from_slice(raw);
                     }
                 }
-                (Op::Remove, None) => {}
-                (Op::Keep | Op::Remove, Some(held)) => {
+                (Op::Remove | Op::Other, None) => {}
+                (_, Some(held)) => {
                     let same = held.is_some_and(|held| line.string && same(raw, held));
                     if op == Op::Keep {
                         self.line_feed();
@@ -270,7 +272,7 @@ mod tests {
     #[test]
     fn odd_shapes_are_taken_as_the_agent_takes_them() {
         assert_eq!(run(Some("a"), "[]"), Some((String::new(), Some(Misfit::LeftOver), true)));
-        assert_eq!(run(Some("a"), r#"[7,"keep",{"type":"move","lines":["x"]},{"type":"keep","lines":["a"]}]"#).unwrap().0, "a");
+        assert_eq!(run(Some("a"), r#"[7,"keep",{"type":"move","lines":["x"]},{"type":"keep","lines":["a"]}]"#), Some(("a".into(), None, true)));
         assert_eq!(run(Some("a"), r#"[{"type":"add","lines":[null,1,true]},{"lines":["a"],"type":"keep"}]"#).unwrap().0, "\n1\ntrue\na");
         for throws in ["[null]", r#"[{"type":"keep"}]"#, r#"[{"type":"add","lines":null}]"#, "{}", "[", "7"] {
             assert_eq!(run(Some("a"), throws), None, "{throws}");

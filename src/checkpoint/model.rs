@@ -80,6 +80,8 @@ pub enum Shape {
     Null,
     /// No object, or no list of files in it.
     NoFiles,
+    /// A word instead of its list of files: searching throws, walking through it does not.
+    Word,
     /// `null` in its list of files; the entries before that are found.
     Hole,
 }

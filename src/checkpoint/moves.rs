@@ -82,6 +82,8 @@ pub struct Moves<'a> {
     index: &'a Index,
     /// For each file the newest entry that says "was not there": position and number.
     gone: Vec<Option<(u32, u32)>>,
+    /// The last position at which walking through a snapshot's files throws.
+    last_throw: Option<u32>,
 }
 
 /// The order in which a restore comes to an entry: newest snapshot first, then as they stand.
@@ -93,7 +95,13 @@ impl<'a> Moves<'a> {
         let index = &audit.index;
         let gone = |(_, number): &&(u32, u32)| index.entry(*number).is_some_and(|entry| !entry.existed_before);
         let newest = |file| index.entries_of(file).iter().rev().find(gone).copied();
-        audit.agent_sees().then(|| Moves { audit, index, gone: (0..index.files.len() as u32).map(newest).collect() })
+        let walks = |p: &&u32| index.snapshots.get(**p as usize).is_some_and(|s| s.shape != Shape::Word);
+        audit.agent_sees().then(|| Moves {
+            audit,
+            index,
+            gone: (0..index.files.len() as u32).map(newest).collect(),
+            last_throw: index.broken.iter().rev().find(walks).copied(),
+        })
     }
 
     fn steps(&self, file: u32) -> &'a [Step] {
@@ -163,8 +171,9 @@ impl<'a> Moves<'a> {
                 Some(self.faithful(entry.file, Would::Delete, None, position))
             };
             throws |= made.is_some_and(|m| m.would == Would::Fail);
-            // Of two entries of one file the later one has the last word.
+            // Of two entries of one file the later one has the last word, if it does anything.
             match (made, at.get(&entry.file).and_then(|slot| files.get_mut(*slot))) {
+                (Some(Move { would: Would::Nothing | Would::Fail, .. }), Some(_)) => {}
                 (Some(made), Some(slot)) => slot.1 = made,
                 (Some(made), None) => {
                     at.insert(entry.file, files.len());
@@ -173,7 +182,7 @@ impl<'a> Moves<'a> {
                 (None, _) => {}
             }
         }
-        Some(Undo { snapshot: position, files, throws: throws || shape != Shape::Whole })
+        Some(Undo { snapshot: position, files, throws: throws || !matches!(shape, Shape::Whole | Shape::Word) })
     }
 
     /// Undo of one file: its newest entry is undone, and no other one is tried.
@@ -205,8 +214,11 @@ impl<'a> Moves<'a> {
     ) -> Vec<(u32, Move)> {
         let mut moves: Vec<(Turn, u32, Option<Move>)> = Vec::new();
         // A snapshot without a list of files throws when its turn comes; one with a hole, behind its entries.
-        let broken = self.index.broken.last().filter(|p| **p > position).map(|p| (Reverse(*p), u32::MAX));
-        let mut throws: Option<Turn> = broken;
+        let mut throws: Option<Turn> = self.last_throw.filter(|p| *p > position).map(|p| (Reverse(p), u32::MAX));
+        if self.index.null.is_some_and(|null| null < position) {
+            // Already the search for the snapshot throws.
+            throws = Some((Reverse(u32::MAX), 0));
+        }
         for file in files {
             let entries = self.index.entries_of(file);
             let Some(&(newest, number)) = entries.last().filter(|(p, _)| *p >= expected_from) else { continue };

@@ -444,9 +444,10 @@ fn id(reader: &mut Reader<'_, '_>) -> Read<Text> {
 }
 
 fn files(reader: &mut Reader<'_, '_>, base: u64) -> Read<(Vec<RawEntry>, Shape)> {
-    if reader.peek()? != Kind::Array {
+    let kind = reader.peek()?;
+    if kind != Kind::Array {
         reader.skip()?;
-        return Ok((Vec::new(), Shape::NoFiles));
+        return Ok((Vec::new(), if kind == Kind::String { Shape::Word } else { Shape::NoFiles }));
     }
     let mut entries = Vec::new();
     let mut shape = Shape::Whole;

@@ -147,12 +147,12 @@ impl Serialize for RebuiltFile<'_> {
             let of: HashMap<u32, &Text> = ids.iter().copied().collect();
             for (position, _) in audit.index.entries_of(self.file) {
                 if let Some(id) = of.get(position) {
-                    rebuilt(&mut out, id, audit.state(self.file, *position))?;
+                    rebuilt(&mut out, id, audit.state_at(self.file, id))?;
                 }
             }
         } else {
-            for (position, id) in ids {
-                rebuilt(&mut out, id, audit.state(self.file, *position))?;
+            for (_, id) in ids {
+                rebuilt(&mut out, id, audit.state_at(self.file, id))?;
             }
         }
         out.end()
