@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod diff;
+pub mod evict;
 mod legacy;
 pub mod model;
 pub mod moves;
