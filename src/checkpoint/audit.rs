@@ -4,7 +4,7 @@
 
 use super::diff::Misfit;
 use super::model::{Body, EntryKind, Fate, Found, Index, IndexRead, Span};
-use super::rebuild::{Cursor, Noted, Held, Limits, Proof, State, Step, Truth};
+use super::rebuild::{Cursor, Held, Limits, Noted, Proof, State, Step, Truth};
 use super::text::{Digest, Fault};
 use crate::record::json::{Kind, Why};
 use crate::store::Source;
@@ -121,6 +121,8 @@ pub struct Audit {
     pub complete: bool,
     /// Bytes of text that were rebuilt or unpacked.
     pub unpacked: u64,
+    /// The limits within which it was judged.
+    pub limits: Limits,
 }
 
 impl Audit {
@@ -155,7 +157,7 @@ impl Audit {
         let steps = (0..index.files.len() as u32).map(|file| bench.file(file)).collect();
         let Bench { found, more, complete, unpacked, .. } = bench;
         let defects = found.into_iter().flatten().collect();
-        Audit { outcome, index, steps, defects, more, complete, unpacked }
+        Audit { outcome, index, steps, defects, more, complete, unpacked, limits: options.limits }
     }
 
     /// The agent's answer for a file at the first snapshot of an id.

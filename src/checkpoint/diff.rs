@@ -272,8 +272,14 @@ mod tests {
     #[test]
     fn odd_shapes_are_taken_as_the_agent_takes_them() {
         assert_eq!(run(Some("a"), "[]"), Some((String::new(), Some(Misfit::LeftOver), true)));
-        assert_eq!(run(Some("a"), r#"[7,"keep",{"type":"move","lines":["x"]},{"type":"keep","lines":["a"]}]"#), Some(("a".into(), None, true)));
-        assert_eq!(run(Some("a"), r#"[{"type":"add","lines":[null,1,true]},{"lines":["a"],"type":"keep"}]"#).unwrap().0, "\n1\ntrue\na");
+        assert_eq!(
+            run(Some("a"), r#"[7,"keep",{"type":"move","lines":["x"]},{"type":"keep","lines":["a"]}]"#),
+            Some(("a".into(), None, true))
+        );
+        assert_eq!(
+            run(Some("a"), r#"[{"type":"add","lines":[null,1,true]},{"lines":["a"],"type":"keep"}]"#).unwrap().0,
+            "\n1\ntrue\na"
+        );
         for throws in ["[null]", r#"[{"type":"keep"}]"#, r#"[{"type":"add","lines":null}]"#, "{}", "[", "7"] {
             assert_eq!(run(Some("a"), throws), None, "{throws}");
         }

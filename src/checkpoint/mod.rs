@@ -3,6 +3,8 @@
 pub mod audit;
 pub mod diff;
 pub mod evict;
+pub mod file_history;
+pub mod layers;
 mod legacy;
 pub mod model;
 pub mod moves;

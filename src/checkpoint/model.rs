@@ -272,6 +272,17 @@ impl Index {
         (0_u32..).zip(newest).filter_map(|(file, position)| Some((file, position?))).collect()
     }
 
+    /// Whether an entry is a full copy.
+    pub fn is_full(&self, number: u32) -> bool {
+        self.entry(number).is_some_and(|entry| entry.kind == EntryKind::Full)
+    }
+
+    /// Whether two snapshots share an id.
+    pub fn repeats_ids(&self) -> bool {
+        let ids = self.snapshots.iter().filter(|s| s.shape != Shape::Null).count();
+        self.first.len() < ids
+    }
+
     /// The highest `n` of an id `s<n>` in use.
     pub fn highest_number(&self) -> Option<u64> {
         self.snapshots.iter().filter_map(|s| snapshot_number(&s.id)).max()

@@ -156,7 +156,9 @@ fn is_strict_base64(text: &[u8]) -> bool {
     let body = text.len() - padding.min(text.len());
     padding <= 2
         && text.len().is_multiple_of(4)
-        && text.get(..body).is_some_and(|body| body.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/')))
+        && text
+            .get(..body)
+            .is_some_and(|body| body.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/')))
 }
 
 /// Unpacks gzip into a text, up to `cap` bytes.
@@ -227,11 +229,10 @@ mod tests {
 
     #[test]
     fn gzip_is_read_as_the_agent_reads_it() {
-        let text = b"hello world\n".repeat(300);
+        let text: Vec<u8> = (0..3000).flat_map(|i| format!("line {}\n", i * i).into_bytes()).collect();
         let good = packed(&text);
         let with = |at: usize, byte: u8| {
             let mut bytes = good.clone();
-            let at = if at < 100 { at } else { bytes.len() - (200 - at) };
             bytes[at] ^= byte;
             bytes
         };
@@ -245,7 +246,8 @@ mod tests {
             assert_eq!(gunzip(&good[..cut], 1 << 20), Err(Fault::CutShort), "{cut}");
         }
         assert_eq!(gunzip(b"plain text", 10), Err(Fault::NotGzip));
-        for bad in [with(199, 1), with(195, 1), with(2, 1), with(3, 0x80), with(110, 0x55)] {
+        let end = good.len();
+        for bad in [with(end - 1, 1), with(end - 5, 1), with(2, 1), with(3, 0x80), with(end / 2, 0x55)] {
             assert_eq!(gunzip(&bad, 1 << 20), Err(Fault::Damaged));
         }
         assert_eq!(gunzip(&good, 100), Err(Fault::EntryCap));
