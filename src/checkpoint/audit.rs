@@ -228,8 +228,9 @@ impl Bench<'_> {
 
     fn entry(&mut self, cursor: &mut Cursor<'_>, position: u32, number: u32) -> (State, Truth) {
         if self.unpacked > self.options.limits.index {
-            // Nothing is unpacked any more, so nothing more is known.
-            if std::mem::replace(&mut self.complete, false) || self.options.verify {
+            // Nothing is unpacked any more, so nothing more is known; a plain scan asked only for full copies.
+            self.complete = false;
+            if self.options.verify || self.index.is_full(number) {
                 cursor.give_up(position, number, Fault::IndexCap);
             }
             let state = if self.options.verify { State::Failed(Fault::IndexCap) } else { State::Unknown };
@@ -247,7 +248,10 @@ impl Bench<'_> {
                 let text = cursor.text().ok().flatten().unwrap_or_default();
                 (State::Bytes(Digest::of(text)), text.len() as u64)
             }
-            Held::Failed(fault @ Fault::EntryCap) => (State::Failed(fault), self.options.limits.entry),
+            // A text beyond the cap was unpacked up to it.
+            Held::Failed(fault @ Fault::EntryCap) if self.index.is_full(number) => {
+                (State::Failed(fault), self.options.limits.entry)
+            }
             Held::Failed(fault) => (State::Failed(fault), 0),
         };
         self.rebuilt += bytes;

@@ -21,13 +21,15 @@ pub struct ReadLimits {
     pub piece: u64,
     /// The most snapshots and the most entries.
     pub pieces: u64,
+    /// How much is read at a time, in bytes.
+    pub chunk: usize,
 }
 
 impl Default for ReadLimits {
     /// 512 MiB, twice what one entry may unpack by default, since escapes lengthen a text; two million, more than the
-    /// agent's 200 MiB can hold.
+    /// agent's 200 MiB can hold; 2 MiB at a time, many times a usual snapshot.
     fn default() -> Self {
-        ReadLimits { piece: 512 * 1024 * 1024, pieces: 2_000_000 }
+        ReadLimits { piece: 512 << 20, pieces: 2_000_000, chunk: 2 << 20 }
     }
 }
 
@@ -70,7 +72,7 @@ impl Index {
     pub fn read_within(source: &Source, folder: Option<&str>, limits: ReadLimits) -> io::Result<IndexRead> {
         let index = Index { bytes: source.size(), folder: folder.map(Text::from), ..Index::default() };
         let mut pass = Pass {
-            window: Window::new(source, limits.piece),
+            window: Window::new(source, limits.piece, limits.chunk),
             index,
             names: HashMap::new(),
             limits,
@@ -116,7 +118,7 @@ impl Pass<'_> {
         self.window.skip_mark()?;
         let Some(first) = self.window.token()? else { return Ok(None) };
         let kind = if first == b'{' {
-            self.members(Pass::top_member)?;
+            self.members(|pass, key| pass.top_member(&key))?;
             Kind::Object
         } else {
             self.window.piece(|reader, _| {
@@ -182,7 +184,7 @@ impl Pass<'_> {
         }
     }
 
-    fn top_member(&mut self, key: Text) -> Result<(), Stop> {
+    fn top_member(&mut self, key: &Text) -> Result<(), Stop> {
         match key.as_bytes() {
             b"snapshots" => return self.snapshots(),
             b"files" => return self.legacy_files(),

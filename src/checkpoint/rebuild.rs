@@ -7,7 +7,7 @@
 
 use super::diff::{self, Memory, Misfit};
 use super::model::{Body, Entry, EntryKind, Index, Span};
-use super::text::{Digest, Fault, base64, gunzip, hidden_gzip, js_string};
+use super::text::{Digest, Fault, as_written, base64, gunzip, hidden_gzip, js_string};
 use crate::store::Source;
 
 /// What the agent rebuilds of one file.
@@ -308,6 +308,32 @@ pub(super) enum Proof {
     Rebuilt,
     Text(Vec<u8>),
     Unproven,
+}
+
+/// A file at a snapshot, as bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Content {
+    /// What the agent would write: none where it rebuilds nothing.
+    pub rebuilt: Result<Option<Vec<u8>>, Fault>,
+    /// What the difference of this snapshot carries by itself, where the agent rebuilds something else or nothing.
+    pub carried: Option<Vec<u8>>,
+}
+
+/// Rebuilds one file at the snapshot at a position.
+pub fn content_at(index: &Index, source: &Source, file: u32, position: u32, limits: Limits) -> Content {
+    let mut cursor = Cursor::new(index, source, limits);
+    let mut carried = None;
+    for &(at, number) in index.entries_of(file).iter().take_while(|(at, _)| *at <= position) {
+        carried = match cursor.apply(at, number) {
+            Proof::Text(text) => Some(text),
+            Proof::Gone | Proof::Rebuilt | Proof::Unproven => None,
+        };
+    }
+    cursor.walk_to(position.saturating_add(1));
+    let bytes = |text: &[u8]| as_written(text).into_owned();
+    let rebuilt = cursor.text().map(|text| text.map(bytes));
+    let carried = carried.as_deref().map(bytes).filter(|own| !matches!(&rebuilt, Ok(Some(text)) if text == own));
+    Content { rebuilt, carried }
 }
 
 /// The state of a file at any position, from its steps: none before its first entry, and a throw behind a snapshot of

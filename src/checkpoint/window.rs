@@ -10,9 +10,6 @@ use std::io;
 use crate::record::json::{Bad, Grammar, Reader, Scratch, Why};
 use crate::store::Source;
 
-/// How much is read at a time.
-const CHUNK: usize = 2 * 1024 * 1024;
-
 /// Why the walk ends before the end of the file.
 #[derive(Debug)]
 pub(super) enum Stop {
@@ -41,13 +38,15 @@ pub(super) struct Window<'s> {
     ended: bool,
     /// The largest piece that may be held, in bytes.
     held: usize,
+    /// How much is read at a time, in bytes.
+    chunk: usize,
     scratch: Scratch,
 }
 
 impl<'s> Window<'s> {
-    pub(super) fn new(source: &'s Source, held: u64) -> Self {
-        let held = usize::try_from(held).unwrap_or(usize::MAX);
-        Window { source, bytes: Vec::new(), start: 0, at: 0, ended: false, held, scratch: Scratch::default() }
+    pub(super) fn new(source: &'s Source, held: u64, chunk: usize) -> Self {
+        let (held, chunk) = (usize::try_from(held).unwrap_or(usize::MAX), chunk.max(1));
+        Window { source, bytes: Vec::new(), start: 0, at: 0, ended: false, held, chunk, scratch: Scratch::default() }
     }
 
     /// Offset in the file of the next byte.
@@ -68,7 +67,7 @@ impl<'s> Window<'s> {
             return Err(Stop::TooLarge);
         }
         let left = self.source.size().saturating_sub(self.start + unread as u64);
-        let want = usize::try_from(left).unwrap_or(usize::MAX).min(unread.max(CHUNK));
+        let want = usize::try_from(left).unwrap_or(usize::MAX).min(unread.max(self.chunk));
         self.bytes.reserve_exact(want);
         self.bytes.resize(unread + want, 0);
         let mut done = unread;

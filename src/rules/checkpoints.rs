@@ -113,11 +113,12 @@ fn unreadable(audit: &Audit, found: &mut Collector) {
     let index = &audit.index;
     let whole = Span { offset: 0, length: index.bytes };
     let overwrites = || {
+        let starts = format!("{LOADER} starts from an empty history and its next snapshot overwrites the file");
+        if index.snapshots.is_empty() {
+            return starts;
+        }
         let kept = counted(index.snapshots.len() as u64, "whole snapshot");
-        format!(
-            "{LOADER} starts from an empty history and its next snapshot overwrites the file; {kept} can be salvaged as \
-             long as the agent is not started on this session"
-        )
+        format!("{starts}; {kept} can be salvaged as long as the agent is not started on this session")
     };
     let finding = match audit.outcome {
         Outcome::Readable => return broken_snapshots(audit, found),

@@ -130,7 +130,7 @@ pub static STALE_LATEST_FULL: Rule = Rule {
         agent: "sid-code 3f3215144f68 (run): writes it and never reads it; every rebuild walks the snapshots. Newer versions \
                 write none, which is no finding.",
         repair: "With `--select K806`, the lookup is made anew by the agent's own rule; no other byte moves.",
-        loses: "Nothing.",
+        loses: "Nothing is lost.",
         error_text: None,
     },
 };
@@ -150,7 +150,7 @@ pub static ID_COUNTER_BEHIND: Rule = Rule {
         agent: "sid-code 3f3215144f68 (run): does not check. The next snapshots repeat ids (K808), and their differences are \
                 made against the first snapshot of that id (K803).",
         repair: "`nextId` becomes one more than the highest number in use; no other byte moves.",
-        loses: "Nothing.",
+        loses: "Nothing is lost.",
         error_text: None,
     },
 };
@@ -248,7 +248,7 @@ pub static UNKNOWN_SNAPSHOT: Rule = Rule {
                  gives the same id to another snapshot. Or the index was lost, cleaned up after 30 days, or is another's.",
         agent: "sid-code 3f3215144f68 (run): a rewind to such a point takes the conversation back and leaves the files, \
                 without a word.",
-        repair: "Nothing.",
+        repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
     },
@@ -303,7 +303,7 @@ pub static TIME_DISORDER: Rule = Rule {
         what: "A snapshot was taken earlier than the one before it in the list. One finding per index: how many, the first.",
         arises: "The clock was set back, or the list was put together from two.",
         agent: "sid-code 3f3215144f68 (read): goes by the order of the list and never by the times.",
-        repair: "Nothing.",
+        repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
     },
@@ -340,7 +340,7 @@ pub static DANGLING_DELTA: Rule = Rule {
         what: "Claude Code: a `file-history-delta` row adds a file to a snapshot that no row of the session makes.",
         arises: "The row of the snapshot was lost or stands in the file that this session was continued from.",
         agent: "Claude Code 2.1 (read): passes over the row, and a rewind reports unchanged code for that file.",
-        repair: "Nothing.",
+        repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
     },
@@ -361,7 +361,7 @@ pub static UNPARTNERED_LAYER: Rule = Rule {
                  session leaves its folder; folders older than 30 days go while their session stays; a resumed process \
                  keeps its checkpoints under its own id.",
         agent: "sid-code 3f3215144f68 (run): neither loads nor mentions the other half.",
-        repair: "Nothing.",
+        repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
     },
@@ -381,7 +381,7 @@ pub static UNPROTECTED_CHANGE: Rule = Rule {
         arises: "The agent takes no snapshot before `git checkout -- file`, `rm *.txt`, `truncate` or `dd`; for `rm -rf dir` \
                  it records the folder as a new file. A snapshot that fails (K805) is not taken, either.",
         agent: "sid-code 3f3215144f68 (run): undo and restore leave the file as it is.",
-        repair: "Nothing.",
+        repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
     },
