@@ -68,17 +68,23 @@ enum Op {
 /// Applies the operations `ops` (an array in JSON) to a base, or reads the text that they carry when there is none.
 /// Nothing when they have a shape at which the agent throws.
 pub(super) fn apply(base: Option<&[u8]>, ops: &[u8], memory: &mut Memory) -> Option<Applied> {
+    let mut work = Work::new(base, ops);
+    if Walk::new(ops).run(&mut work).is_none() {
+        work = Work::new(base, ops);
+        read(ops, &mut work, memory)?;
+    }
+    if work.misfit.is_none() && work.base.as_ref().is_some_and(|base| base.next.is_some()) {
+        work.misfit = Some((Misfit::LeftOver, 0, ops.len()));
+    }
+    Some(Applied { text: work.out, misfit: work.misfit, own: work.own })
+}
+
+/// Reads operations of any shape.
+fn read(ops: &[u8], work: &mut Work<'_>, memory: &mut Memory) -> Option<()> {
     let Memory { json, lines } = memory;
     let mut reader = Reader::new(ops, Grammar::default(), json);
-    let mut work = Work {
-        base: base.map(|text| Lines { text, next: Some(0) }),
-        out: Vec::with_capacity(base.map_or(ops.len() / 2, <[u8]>::len) + 1024),
-        first: true,
-        misfit: None,
-        own: true,
-    };
     let broken = |reader: &Reader<'_, '_>| Bad { at: reader.position(), why: Why::Unexpected };
-    let read = reader.array(|reader| {
+    let done = reader.array(|reader| {
         match reader.peek()? {
             Kind::Object => {}
             Kind::Null => return Err(broken(reader)),
@@ -117,28 +123,24 @@ pub(super) fn apply(base: Option<&[u8]>, ops: &[u8], memory: &mut Memory) -> Opt
         if op != Op::Other && !listed {
             return Err(broken(reader));
         }
-        work.run(op, lines, ops);
+        for line in lines.iter().filter(|_| op != Op::Other) {
+            work.line(op, ops, line.text.start, line.text.end, line.string);
+        }
         Ok(())
     });
-    read.ok()?;
-    if work.misfit.is_none() && ops_left(&work) {
-        work.misfit = Some((Misfit::LeftOver, 0, ops.len()));
-    }
-    Some(Applied { text: work.out, misfit: work.misfit, own: work.own })
-}
-
-fn ops_left(work: &Work<'_>) -> bool {
-    work.base.as_ref().is_some_and(|base| base.next.is_some())
+    done.ok()
 }
 
 fn line(reader: &mut Reader<'_, '_>, lines: &mut Vec<Line>) -> Result<(), Bad> {
-    if reader.peek()? == Kind::String {
-        let text = reader.string()?;
-        lines.push(Line { text, string: true });
-    } else {
-        let (start, end) = reader.skip()?;
-        lines.push(Line { text: Str { start, end, escaped: false }, string: false });
-    }
+    // Nearly every element is a string, and the text was found to be JSON before.
+    let line = match reader.string() {
+        Ok(text) => Line { text, string: true },
+        Err(_) => {
+            let (start, end) = reader.skip()?;
+            Line { text: Str { start, end, escaped: false }, string: false }
+        }
+    };
+    lines.push(line);
     Ok(())
 }
 
@@ -150,43 +152,53 @@ struct Work<'b> {
     own: bool,
 }
 
-impl Work<'_> {
-    fn run(&mut self, op: Op, lines: &[Line], ops: &[u8]) {
-        if op == Op::Other {
-            return;
+impl<'b> Work<'b> {
+    fn new(base: Option<&'b [u8]>, ops: &[u8]) -> Self {
+        Work {
+            base: base.map(|text| Lines { text, next: Some(0) }),
+            out: Vec::with_capacity(base.map_or(ops.len() / 2, <[u8]>::len) + 1024),
+            first: true,
+            misfit: None,
+            own: true,
         }
-        for line in lines {
-            let raw = ops.get(line.text.start..line.text.end).unwrap_or_default();
-            let held = if op == Op::Add { None } else { self.base.as_mut().map(Lines::take) };
-            match (op, held) {
-                (Op::Add, _) | (Op::Keep, None) => {
-                    self.line_feed();
-                    if line.string {
-                        self.out.extend_from_slice(&js_string(raw));
-                    } else if raw != b"null" {
-                        // `join` writes nothing for null, and the value's own word for a number or a flag.
-                        self.out.extend_from_slice(raw);
-                    }
+    }
+
+    /// One line of an operation, which stands at `start..end`: of a string without its quotes.
+    fn line(&mut self, op: Op, ops: &[u8], start: usize, end: usize, string: bool) {
+        let raw = ops.get(start..end).unwrap_or_default();
+        let held = if op == Op::Add { None } else { self.base.as_mut().map(Lines::take) };
+        match (op, held) {
+            (Op::Add, _) | (Op::Keep, None) => {
+                self.line_feed();
+                if string {
+                    self.out.extend_from_slice(&js_string(raw));
+                } else if raw != b"null" {
+                    // `join` writes nothing for null, and the value's own word for a number or a flag.
+                    self.out.extend_from_slice(raw);
                 }
-                (Op::Remove | Op::Other, None) => {}
-                (_, Some(held)) => {
-                    let same = held.is_some_and(|held| line.string && same(raw, held));
-                    if op == Op::Keep {
-                        self.line_feed();
-                        self.out.extend_from_slice(held.unwrap_or_default());
-                        self.own &= same;
-                    }
-                    if !same && self.misfit.is_none() {
-                        let how = match (held, op) {
-                            (None, _) => Misfit::PastEnd,
-                            (Some(_), Op::Keep) => Misfit::Keep,
-                            (Some(_), _) => Misfit::Remove,
-                        };
-                        self.misfit = Some((how, line.text.start, line.text.end - line.text.start));
-                    }
+            }
+            (Op::Remove | Op::Other, None) => {}
+            (_, Some(held)) => {
+                let same = held.is_some_and(|held| string && same(raw, held));
+                if op == Op::Keep {
+                    self.keep(held.unwrap_or_default());
+                    self.own &= same;
+                }
+                if !same && self.misfit.is_none() {
+                    let how = match (held, op) {
+                        (None, _) => Misfit::PastEnd,
+                        (Some(_), Op::Keep) => Misfit::Keep,
+                        (Some(_), _) => Misfit::Remove,
+                    };
+                    self.misfit = Some((how, start, end - start));
                 }
             }
         }
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        self.line_feed();
+        self.out.extend_from_slice(line);
     }
 
     fn line_feed(&mut self) {
@@ -205,17 +217,144 @@ struct Lines<'b> {
 
 impl<'b> Lines<'b> {
     fn take(&mut self) -> Option<&'b [u8]> {
-        let rest = self.text.get(self.next?..)?;
+        let (line, next) = self.peek()?;
+        self.next = next;
+        Some(line)
+    }
+
+    /// The next line and where the one behind it begins.
+    fn peek(&self) -> Option<(&'b [u8], Option<usize>)> {
+        let at = self.next?;
+        let rest = self.text.get(at..)?;
         match memchr::memchr(b'\n', rest) {
-            Some(end) => {
-                self.next = self.next.map(|n| n + end + 1);
-                rest.get(..end)
+            Some(end) => Some((rest.get(..end)?, Some(at + end + 1))),
+            None => Some((rest, None)),
+        }
+    }
+}
+
+/// Walks operations of the shape that the agent writes, `{"type": …, "lines": [strings]}` and nothing else; anything
+/// else ends the walk, and the whole list is read the general way. The text was found to be JSON by the first pass, so
+/// strings end where their quote is; most lines are kept, stand in the base as they stand here, and are only compared.
+struct Walk<'o> {
+    ops: &'o [u8],
+    at: usize,
+    /// What stood between two lines the last time: in one file it is always the same.
+    between: &'o [u8],
+}
+
+impl<'o> Walk<'o> {
+    fn new(ops: &'o [u8]) -> Self {
+        Walk { ops, at: 0, between: b"" }
+    }
+
+    fn white(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.ops.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over white space and this byte; none when another one stands there.
+    fn byte(&mut self, byte: u8) -> Option<()> {
+        self.white();
+        (self.ops.get(self.at) == Some(&byte)).then(|| self.at += 1)
+    }
+
+    /// Steps over white space and this string.
+    fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.byte(b'"')?;
+        let rest = self.ops.get(self.at..)?.strip_prefix(word)?;
+        (rest.first() == Some(&b'"')).then(|| self.at += word.len() + 1)
+    }
+
+    fn run(mut self, work: &mut Work<'_>) -> Option<()> {
+        self.byte(b'[')?;
+        if self.byte(b']').is_some() {
+            return Some(());
+        }
+        loop {
+            self.byte(b'{')?;
+            self.word(b"type")?;
+            self.byte(b':')?;
+            let at = self.at;
+            let op =
+                [(&b"keep"[..], Op::Keep), (b"add", Op::Add), (b"remove", Op::Remove)].into_iter().find(|(w, _)| {
+                    self.at = at;
+                    self.word(w).is_some()
+                });
+            let (_, op) = op?;
+            self.byte(b',')?;
+            self.word(b"lines")?;
+            self.byte(b':')?;
+            self.byte(b'[')?;
+            self.white();
+            if self.byte(b']').is_none() {
+                self.lines(op, work)?;
             }
-            None => {
-                self.next = None;
-                Some(rest)
+            self.byte(b'}')?;
+            if self.byte(b']').is_some() {
+                return Some(());
+            }
+            self.byte(b',')?;
+        }
+    }
+
+    fn lines(&mut self, op: Op, work: &mut Work<'_>) -> Option<()> {
+        loop {
+            self.byte(b'"')?;
+            if !self.kept(op, work) {
+                let start = self.at;
+                loop {
+                    self.at += memchr::memchr2(b'"', b'\\', self.ops.get(self.at..)?)?;
+                    match self.ops.get(self.at) {
+                        Some(b'"') => break,
+                        _ => self.at += 2,
+                    }
+                }
+                work.line(op, self.ops, start, self.at, true);
+                self.at += 1;
+            }
+            if !self.between.is_empty() && self.ops.get(self.at..)?.starts_with(self.between) {
+                self.at += self.between.len();
+                continue;
+            }
+            let end = self.at;
+            self.white();
+            match self.ops.get(self.at) {
+                Some(b',') => {
+                    self.at += 1;
+                    self.white();
+                    self.between = self.ops.get(end..self.at)?;
+                }
+                Some(b']') => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
             }
         }
+    }
+
+    /// Steps over a line that is the next one of the base, letter by letter, and keeps or removes it.
+    fn kept(&mut self, op: Op, work: &mut Work<'_>) -> bool {
+        let Some((line, next)) = work.base.as_ref().filter(|_| op != Op::Add).and_then(Lines::peek) else {
+            return false;
+        };
+        let rest = self.ops.get(self.at..).unwrap_or_default();
+        // A quote would end the string and a backslash means something else there than here.
+        let same = rest.get(line.len()) == Some(&b'"')
+            && rest.starts_with(line)
+            && memchr::memchr2(b'"', b'\\', line).is_none();
+        if same {
+            if let Some(base) = &mut work.base {
+                base.next = next;
+            }
+            if op == Op::Keep {
+                work.keep(line);
+            }
+            self.at += line.len() + 1;
+        }
+        same
     }
 }
 
