@@ -258,7 +258,7 @@ fn every_rule_has_its_texts() {
     for rule in RULES {
         let doc = &rule.doc;
         for text in [doc.what, doc.arises, doc.agent, doc.repair, doc.loses] {
-            assert!(text.len() > 10 && text.ends_with(['.', ')']) && !text.contains("  "), "{}: {text}", rule.code);
+            assert!(text.len() > 10 && text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
         }
         assert!(doc.agent.contains("3f3215144f68") || doc.agent.contains("Claude Code 2.1"), "{}", rule.code);
     }

@@ -38,10 +38,24 @@ pub(super) fn file(reader: &mut Reader<'_, '_>, base: u64) -> Result<LegacyFile,
         file.throws = false;
         reader.array(|reader| {
             match reader.peek()? {
-                Kind::Object => file.entries.extend(entry(reader, base)?),
-                kind => {
-                    file.throws |= kind == Kind::Null;
+                Kind::Object => file.entries.push(entry(reader, base)?),
+                Kind::Null => {
+                    file.throws = true;
                     reader.skip()?;
+                }
+                _ => {
+                    // Every property of it is undefined; the snapshot that it becomes takes an id all the same.
+                    let (start, end) = reader.skip()?;
+                    let span = Span { offset: base + start as u64, length: (end - start) as u64 };
+                    file.entries.push(RawEntry {
+                        path: None,
+                        kind: EntryKind::Other,
+                        existed_before: true,
+                        compressed: false,
+                        body: Body::Absent,
+                        timestamp: None,
+                        span,
+                    });
                 }
             }
             Ok(())
@@ -76,20 +90,22 @@ pub(super) fn migrate(mut index: Index, mut files: Vec<(Text, LegacyFile)>) -> O
     sort_as_javascript(&mut snapshots);
     for (id, raw) in snapshots {
         let RawEntry { path, kind, compressed, body, timestamp, span, .. } = raw;
-        let file = *names.entry(path).or_insert_with_key(|path| {
-            index.files.push(path.clone());
-            index.files.len() as u32 - 1
-        });
         let number = index.entries.len() as u32;
-        // An empty full copy counts as "was not there", although an empty file may well have been: undo deletes it.
-        let existed_before = kind == EntryKind::Diff || body != Body::Blank;
-        index.entries.push(Entry { file, kind, existed_before, compressed, body, span });
+        if let Some(path) = path {
+            let file = *names.entry(path).or_insert_with_key(|path| {
+                index.files.push(path.clone());
+                index.files.len() as u32 - 1
+            });
+            // An empty full copy counts as "was not there", although an empty file may well have been: undo deletes it.
+            let existed_before = kind == EntryKind::Diff || body != Body::Blank;
+            index.entries.push(Entry { file, kind, existed_before, compressed, body, span });
+        }
         index.snapshots.push(Snapshot {
             id,
             timestamp,
             tool: Some(Text::from("write")),
             message_id: None,
-            entries: number..number + 1,
+            entries: number..index.entries.len() as u32,
             shape: Shape::Whole,
             span,
         });

@@ -35,7 +35,8 @@ impl Default for ReadLimits {
 
 /// An entry as it stands in the file.
 pub(super) struct RawEntry {
-    pub(super) path: Text,
+    /// None: it names no file, and no search finds it.
+    pub(super) path: Option<Text>,
     pub(super) kind: EntryKind,
     pub(super) existed_before: bool,
     pub(super) compressed: bool,
@@ -240,12 +241,13 @@ impl Pass<'_> {
     fn keep(&mut self, raw: RawSnapshot) {
         let first = self.index.entries.len() as u32;
         for entry in raw.entries {
-            let file = match self.names.get(&entry.path) {
+            let Some(path) = entry.path else { continue };
+            let file = match self.names.get(&path) {
                 Some(file) => *file,
                 None => {
                     let file = self.index.files.len() as u32;
-                    self.index.files.push(entry.path.clone());
-                    self.names.insert(entry.path, file);
+                    self.index.files.push(path.clone());
+                    self.names.insert(path, file);
                     file
                 }
             };
@@ -458,7 +460,7 @@ fn files(reader: &mut Reader<'_, '_>, base: u64) -> Read<(Vec<RawEntry>, Shape)>
             Kind::Object => {
                 let found = entry(reader, base)?;
                 if shape == Shape::Whole {
-                    entries.extend(found);
+                    entries.push(found);
                 }
             }
             Kind::Null => {
@@ -474,8 +476,8 @@ fn files(reader: &mut Reader<'_, '_>, base: u64) -> Read<(Vec<RawEntry>, Shape)>
     Ok((entries, shape))
 }
 
-/// One entry; none when it names no file.
-pub(super) fn entry(reader: &mut Reader<'_, '_>, base: u64) -> Read<Option<RawEntry>> {
+/// One entry.
+pub(super) fn entry(reader: &mut Reader<'_, '_>, base: u64) -> Read<RawEntry> {
     let start = reader.position();
     let mut path = None;
     let mut kind = EntryKind::Other;
@@ -507,7 +509,7 @@ pub(super) fn entry(reader: &mut Reader<'_, '_>, base: u64) -> Read<Option<RawEn
     })?;
     let body = if kind == EntryKind::Diff { diff } else { content };
     let span = Span { offset: base + start as u64, length: (reader.position() - start) as u64 };
-    Ok(path.map(|path| RawEntry { path, kind, existed_before, compressed, body, timestamp, span }))
+    Ok(RawEntry { path, kind, existed_before, compressed, body, timestamp, span })
 }
 
 fn content(reader: &mut Reader<'_, '_>, base: u64) -> Read<Body> {

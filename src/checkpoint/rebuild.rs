@@ -243,9 +243,9 @@ impl<'a> Cursor<'a> {
         let span = match entry.body {
             Body::Text(span) => span,
             Body::Absent | Body::Blank => {
-                if entry.existed_before && (entry.body == Body::Absent || entry.compressed) {
-                    let fault = if entry.body == Body::Absent { Fault::NoContent } else { Fault::NotGzip };
-                    self.found.push((position, number, Noted::Fault(fault)));
+                // An empty text is one, whatever its flag says; the agent never packs it.
+                if entry.existed_before && entry.body == Body::Absent {
+                    self.found.push((position, number, Noted::Fault(Fault::NoContent)));
                 }
                 return Ok(Vec::new());
             }

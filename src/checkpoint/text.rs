@@ -59,6 +59,11 @@ impl Fault {
         }
     }
 
+    /// Whether the agent throws when it comes to such a text.
+    pub fn throws(self) -> bool {
+        !self.is_ours() && !matches!(self, Fault::NoContent | Fault::Mislabelled)
+    }
+
     /// Whether this program gives up where the agent would not.
     pub fn is_ours(self) -> bool {
         matches!(self, Fault::EntryCap | Fault::IndexCap | Fault::Unread)

@@ -334,7 +334,7 @@ fn quota(audit: &Audit, found: &mut Collector) {
     let quota = Quota::default();
     let counts = (0..index.files.len() as u32).map(|file| (index.entries_of(file).len(), file));
     let over: Vec<(usize, u32)> = counts.filter(|(n, _)| *n > quota.per_file).collect();
-    let blocked = audit.defects.iter().find(|d| matches!(d.charge, Charge::Undecodable(f) if !f.is_ours()));
+    let blocked = audit.defects.iter().find(|d| matches!(d.charge, Charge::Undecodable(f) if f.throws()));
     if let Some((most, file)) = over.iter().copied().max() {
         let mut finding = OVER_QUOTA
             .at(Place::default())

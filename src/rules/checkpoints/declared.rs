@@ -202,7 +202,7 @@ pub static LOSSY_CONTENT: Rule = Rule {
     since: "0.1.0",
     doc: Doc {
         what: "A stored text holds U+FFFD, the character that stands for bytes that are not UTF-8. Restoring it writes three \
-               bytes for each of them, not what the file held. (A file may hold U+FFFD itself; the index cannot tell.)",
+               bytes for each of them, not what the file held. A file may hold U+FFFD itself; the index cannot tell.",
         arises: "The agent reads files as UTF-8 text before a tool runs, images, archives and files in other encodings too. \
                  A byte order mark is lost in the same way, and leaves no trace.",
         agent: "sid-code 3f3215144f68 (run): undo and restore write the replaced text: the file is damaged by the move that \
@@ -322,7 +322,8 @@ pub static MISSING_BACKUP: Rule = Rule {
                one finding says how many.",
         arises: "The clean-up by age removed the folder, the session was copied without it (a fork does not take it along), \
                  or the client pruned old versions.",
-        agent: "Claude Code 2.1 (read): a rewind to that snapshot cannot restore the file and leaves it as it is.",
+        agent: "Claude Code 2.1 (not run; from its rows and its users' reports): a rewind to that snapshot cannot bring the file \
+                back.",
         repair: "Nothing: there is no second copy.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,
@@ -339,7 +340,8 @@ pub static DANGLING_DELTA: Rule = Rule {
     doc: Doc {
         what: "Claude Code: a `file-history-delta` row adds a file to a snapshot that no row of the session makes.",
         arises: "The row of the snapshot was lost or stands in the file that this session was continued from.",
-        agent: "Claude Code 2.1 (read): passes over the row, and a rewind reports unchanged code for that file.",
+        agent: "Claude Code 2.1 (not run; from its users' reports): the row adds to nothing, and a rewind says that the code is \
+                unchanged.",
         repair: "Nothing is changed.",
         loses: "Nothing, since nothing is changed.",
         error_text: None,

@@ -45,7 +45,7 @@ pub fn unknown_snapshots(named: &[Named], held: Option<&Held>, places: usize) ->
 /// all; where `file-history` itself cannot be seen, do not ask.
 pub fn missing_backups(joined: &Joined, folder: bool, places: usize) -> Vec<Finding> {
     let mut found = Collector::new(places);
-    let leaves = "Claude Code 2.1 leaves the file as it is in a rewind to this snapshot";
+    let leaves = "a rewind of Claude Code to a snapshot that names it cannot bring the file back";
     if let (false, Some(first)) = (folder, joined.missing.first()) {
         let finding = MISSING_BACKUP
             .at(Place::line(first.line))
@@ -53,7 +53,7 @@ pub fn missing_backups(joined: &Joined, folder: bool, places: usize) -> Vec<Find
             .fact("file", &first.path)
             .fact("folder", false)
             .count(joined.missing.len() as u64)
-            .effect("Claude Code 2.1 can take back no file of this session: its folder of backups is gone");
+            .effect("a rewind of Claude Code can bring no file of this session back: its folder of backups is gone");
         found.add(finding);
         return found.finish();
     }
@@ -80,7 +80,7 @@ pub fn dangling_deltas(rows: &[Row], history: &History, places: usize) -> Vec<Fi
             .at(Place::line(row.line).with_id(Some(row.message_id.clone())))
             .fact("snapshot", &row.snapshot_message_id)
             .fact("file", &backup.path)
-            .effect("Claude Code 2.1 passes over it: a rewind leaves this file as it is");
+            .effect("a rewind of Claude Code knows no snapshot that this file belongs to, and leaves it as it is");
         found.add(finding);
     }
     found.finish()
