@@ -84,8 +84,8 @@ pub static EMPTYING_DIFF: Rule = Rule {
         arises: "The agent makes no difference for a text that splits into 10 000 elements or more at line feeds (9 999 \
                  lines and a final line feed), and stores the empty list all the same, although its own comment says that \
                  such files are stored whole.",
-        agent: "sid-code 3f3215144f68 (run): every rebuild from that snapshot on is the empty text until the next full \
-                copy. Undo and restore write an empty file over the work: 68 891 bytes became 0.",
+        agent: "sid-code 3f3215144f68 (run): every rebuild from that snapshot on is the empty text until an entry \
+                carries lines again. Undo and restore write an empty file over the work: 68 891 bytes became 0.",
         repair: "Nothing: the content was never stored. Do not use undo, rewind or restore on this file; take it from \
                  version control or from the last full copy (`--show`).",
         loses: "Nothing, since nothing is changed.",
