@@ -5,6 +5,7 @@
 
 pub mod baseline;
 pub mod chain;
+pub mod checkpoints;
 pub mod fingerprint;
 pub mod gate;
 pub mod legal;
