@@ -44,7 +44,8 @@ impl Aliases {
         table.known.shrink_to_fit();
         for registration in registrations.iter().filter(|r| r.damaged.is_none()) {
             let Some(id) = &registration.session_id else { continue };
-            let home = |root: &crate::store::Root| root.store.as_deref().is_some_and(|s| registration.path.starts_with(s));
+            let home =
+                |root: &crate::store::Root| root.store.as_deref().is_some_and(|s| registration.path.starts_with(s));
             if let Some(root) = discovery.roots.iter().position(home) {
                 table.registered.push((table.stores[root], hash(Some(registration.agent), id.as_bytes())));
             }

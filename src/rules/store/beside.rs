@@ -135,12 +135,11 @@ fn orphans(world: &mut World<'_>) {
                 world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
             }
             (_, Some(Dialect::Claude)) => match alias::folder_session(world.discovery, file) {
-                Some(id) => {
-                    (!world.aliases.has(store, Dialect::Claude, &id)).then(|| crate::text::lossy(&id))
-                }
-                None => world.note(n).and_then(|note| note.extra()?.owner.clone()).and_then(|(id, text)| {
-                    world.aliases.files_by_hash(store, id).next().is_none().then_some(text)
-                }),
+                Some(id) => (!world.aliases.has(store, Dialect::Claude, &id)).then(|| crate::text::lossy(&id)),
+                None => world
+                    .note(n)
+                    .and_then(|note| note.extra()?.owner.clone())
+                    .and_then(|(id, text)| world.aliases.files_by_hash(store, id).next().is_none().then_some(text)),
             },
             _ => None,
         };
@@ -245,7 +244,8 @@ fn intents(world: &mut World<'_>) {
         let session = value.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
         let pid = value.get("pid").and_then(Value::as_i64);
         let dead = pid.is_none_or(|pid| liveness::pid_alive(pid) == State::Dead);
-        let entries: Vec<&Value> = value.get("files").and_then(Value::as_object).into_iter().flat_map(|f| f.values()).collect();
+        let entries: Vec<&Value> =
+            value.get("files").and_then(Value::as_object).into_iter().flat_map(|f| f.values()).collect();
         let now = world.now;
         let fresh = |entry: &Value| {
             let at = entry.get("lastAccessAt").and_then(Value::as_f64);
@@ -257,7 +257,11 @@ fn intents(world: &mut World<'_>) {
             let effect = if dead {
                 format!("{} deletes the file", Dialect::Sid.loader())
             } else {
-                format!("{} ignores {}", Dialect::Sid.loader(), counted(stale as u64, "entry").replace("entrys", "entries"))
+                format!(
+                    "{} ignores {}",
+                    Dialect::Sid.loader(),
+                    counted(stale as u64, "entry").replace("entrys", "entries")
+                )
             };
             let mut finding = STALE_INTENT
                 .at(Place::default())

@@ -260,7 +260,8 @@ fn missing(session: &Session) -> Vec<MissingParent> {
         return Vec::new();
     }
     let facts = &session.facts;
-    let lost = session.graph.parent.iter().zip(&facts.records).filter(|(p, r)| **p == MISSING && r.has(flag::PARENT_STRING));
+    let lost =
+        session.graph.parent.iter().zip(&facts.records).filter(|(p, r)| **p == MISSING && r.has(flag::PARENT_STRING));
     lost.map(|(_, r)| MissingParent { line: r.line, parent: r.parent }).take(MISSING_KEPT).collect()
 }
 

@@ -121,7 +121,9 @@ fn sync_copies(world: &mut World<'_>) {
                             .fact("only_in_original", only_there);
                         match (only_here, only_there) {
                             (0, _) => "the original has every record of it".to_owned(),
-                            (n, 0) => format!("it goes on with {} that the original lacks", counted(n as u64, "record")),
+                            (n, 0) => {
+                                format!("it goes on with {} that the original lacks", counted(n as u64, "record"))
+                            }
                             (n, m) => format!(
                                 "{} stand only in it, and {} only in the original",
                                 counted(n as u64, "record"),
@@ -216,7 +218,9 @@ fn twin(world: &mut World<'_>, files: &[u32]) {
             format!("{loader} takes the one of the current project, else the first in the file system's order")
         }
         (Dialect::Claude, None) => {
-            format!("{loader} lists the newest, and opens the first in the file system's order unless a folder is named")
+            format!(
+                "{loader} lists the newest, and opens the first in the file system's order unless a folder is named"
+            )
         }
         (_, None) => format!("{loader} lists both, and opens the one whose file it is given"),
     };
@@ -241,21 +245,21 @@ fn shared(world: &mut World<'_>, sample: &mut Sample, twins: &HashSet<(u32, u32)
         if twins.contains(&(a.min(b), a.max(b))) || store(a) != store(b) {
             continue;
         }
-        let dialect = world.discovery.files[b as usize].dialect;
+        let (dialect, messages) = (world.discovery.files[b as usize].dialect, pair.ids.len() as u64);
         let mut finding = SHARED_RECORD
             .at(Place::default())
             .path(&world.discovery.path(&world.discovery.files[b as usize]))
             .effect(format!(
                 "{} brings {} back in both sessions",
                 dialect.unwrap_or(Dialect::Claude).loader(),
-                counted(pair.messages, "message")
+                counted(messages, "message")
             ))
             .fact("other", world.path_text(a))
-            .count(pair.messages);
+            .count(messages);
         if let Some(rate) = rate.filter(|rate| *rate > 1) {
             finding = finding.fact("sampled_one_of", rate);
         }
-        if let Some(hit) = world.find(b, pair.id) {
+        if let Some(hit) = world.find_first(b, pair.ids) {
             finding.place = Place::span(hit.line, hit.offset, hit.length).with_id(Some(hit.id));
         }
         world.add(Some(b), finding);
@@ -297,7 +301,7 @@ pub(super) fn elsewhere(world: &World<'_>, sample: &mut Sample) -> Vec<Elsewhere
             }
             budget -= file.size;
             let hits: Vec<Hit> = match world.discovery.open(file) {
-                Ok(source) => scan_ids(&source, file.dialect, &ids).unwrap_or_default(),
+                Ok(source) => scan_ids(&source, file.dialect, ids.clone(), false).unwrap_or_default(),
                 Err(_) => continue,
             };
             for hit in hits {

@@ -170,7 +170,9 @@ fn cleaned_end(session: &Session) -> Option<End> {
             BlockKind::Result => b.flags & block::NO_ID != 0,
             _ => false,
         };
-        !(assistant && kept.iter().all(thinks)) && !kept.iter().any(broken)
+        // nothing left of it, or nothing but thinking
+        let silent = assistant && kept.iter().all(thinks);
+        !silent && !kept.iter().any(broken)
     };
     let mut left = messages.iter().rev().copied().filter(|&n| stays(n));
     let last = left.next()?;

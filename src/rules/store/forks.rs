@@ -53,9 +53,8 @@ pub(super) static INCOMPLETE_FORK: Rule = Rule {
 pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
     let mut gone: BTreeMap<u32, Vec<(u32, String)>> = BTreeMap::new();
     let mut found = Vec::new();
-    let by_path = |note: &super::SessionNote| {
-        note.extra().and_then(|e| e.fork.as_ref()).is_some_and(|f| f.source.is_none())
-    };
+    let by_path =
+        |note: &super::SessionNote| note.extra().and_then(|e| e.fork.as_ref()).is_some_and(|f| f.source.is_none());
     let names = if world.notes.iter().any(by_path) { world.sessions_by_name() } else { HashMap::new() };
     for note in world.notes {
         let Some(fork) = note.extra().and_then(|e| e.fork.as_ref()) else { continue };
@@ -79,7 +78,7 @@ pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
         let finding = MISSING_FORK_SOURCE
             .at(Place::default())
             .path(&path)
-            .effect(format!("no loader needs it: {} stand on their own", counted(forks.len() as u64, "fork")))
+            .effect(format!("no loader needs the source of {}", counted(forks.len() as u64, "fork")))
             .fact("files", files)
             .fact("sources", sources)
             .count(forks.len() as u64);
@@ -88,13 +87,7 @@ pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
 }
 
 /// The file of a fork's source.
-fn source(
-    world: &World<'_>,
-    names: &HashMap<(u32, &[u8]), u32>,
-    store: u32,
-    own: u32,
-    fork: &Fork,
-) -> Option<u32> {
+fn source(world: &World<'_>, names: &HashMap<(u32, &[u8]), u32>, store: u32, own: u32, fork: &Fork) -> Option<u32> {
     if let Some(id) = fork.source {
         return world.aliases.files_by_hash(store, id).find(|n| *n != own);
     }
@@ -128,7 +121,7 @@ fn incomplete(
     // The sample need not hold it: the source itself is asked.
     let entry = &world.discovery.files[source as usize];
     let opened = world.discovery.open(entry).ok()?;
-    let hits = scan_ids(&opened, entry.dialect, &HashSet::from([tail.short()])).ok()?;
+    let hits = scan_ids(&opened, entry.dialect, HashSet::from([tail.short()]), true).ok()?;
     hits.is_empty().then(|| {
         finding()
             .effect(format!("{loader} does not check it: the source has lost its end, or is another"))

@@ -172,10 +172,12 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
         };
         let names = |row: &Row| -> Option<String> {
             let last = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
-            row.session_file.as_deref().and_then(last).or_else(|| row.session_id.as_ref().map(|id| format!("{id}.jsonl")))
+            row.session_file
+                .as_deref()
+                .and_then(last)
+                .or_else(|| row.session_id.as_ref().map(|id| format!("{id}.jsonl")))
         };
-        let listed: HashSet<String> =
-            rows.iter().filter_map(names).map(|name| name.to_ascii_lowercase()).collect();
+        let listed: HashSet<String> = rows.iter().filter_map(names).map(|name| name.to_ascii_lowercase()).collect();
         let here: HashSet<&[u8]> = world
             .discovery
             .files
@@ -236,13 +238,7 @@ fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     }
 }
 
-fn history(
-    world: &World<'_>,
-    file: &FileEntry,
-    store: u32,
-    dialect: Dialect,
-    gone: &mut Gone,
-) -> std::io::Result<()> {
+fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, gone: &mut Gone) -> std::io::Result<()> {
     let source = world.discovery.open(file)?;
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {

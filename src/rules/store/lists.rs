@@ -128,9 +128,7 @@ fn claude(session: &Session) -> Option<Hidden> {
     match claude_lists(&session.source, facts.raises.filter(|r| r.1 == "RecursionError").map(|r| r.0)) {
         // a file that cannot be read a second time is another finding's
         Err(_) | Ok(Listing::Shown) => None,
-        Ok(Listing::SidechainFirst) => {
-            Hidden::new(Place::line(1), "its first line is a subagent's row")
-        }
+        Ok(Listing::SidechainFirst) => Hidden::new(Place::line(1), "its first line is a subagent's row"),
         Ok(Listing::Raises(line)) => {
             Hidden::new(Place::line(line), "its first prompt is nested so deep that the list raises RecursionError")
         }

@@ -262,7 +262,8 @@ fn version(context: &Context<'_>, found: &mut Collector) {
         Dialect::Pi | Dialect::Openclaw => number.is_some_and(|v| v >= 2.0),
         Dialect::Claude => return,
     };
-    let says = |shape: &str| format!("states {}, and {shape}", stated.map_or("no version".into(), |v| format!("{v:?}")));
+    let says =
+        |shape: &str| format!("states {}, and {shape}", stated.map_or("no version".into(), |v| format!("{v:?}")));
     let loader = session.dialect.loader();
     let (what, effect) = match (has_ids, with) {
         (true, 0) => (
@@ -297,7 +298,9 @@ fn ghost(context: &Context<'_>, found: &mut Collector) {
     }
     let refused = session.document.as_ref().is_some_and(|d| d.refusal.is_some() || !d.messages_array);
     let empty = session.document.is_none() && !facts.records.iter().any(|r| r.kind != Kind::NonObject);
-    if refused || empty || holds_message(facts) {
+    // rows without a type are nobody's
+    let typed = session.document.is_some() || facts.records.iter().any(|r| !r.has(flag::NO_TYPE));
+    if refused || empty || !typed || holds_message(facts) {
         return;
     }
     let place = if facts.records.is_empty() { Place::default() } else { context.place(0) };
@@ -313,9 +316,8 @@ fn ghost(context: &Context<'_>, found: &mut Collector) {
 
 /// Whether there is a message in the file, whether or not anything brings it back.
 pub(super) fn holds_message(facts: &Facts) -> bool {
-    let message = |r: &Record| {
-        r.is_message() || matches!(r.kind, Kind::Custom | Kind::SideMessage) || (r.has(flag::ROLE_BAD))
-    };
+    let message =
+        |r: &Record| r.is_message() || matches!(r.kind, Kind::Custom | Kind::SideMessage) || (r.has(flag::ROLE_BAD));
     facts.records.iter().chain(&facts.hidden).any(message)
 }
 
@@ -340,7 +342,8 @@ fn repaired(context: &Context<'_>, found: &mut Collector) {
     let facts = &session.facts;
     let mut codes: BTreeMap<String, (u32, u64)> = BTreeMap::new();
     for (n, record) in (0_u32..).zip(&facts.records) {
-        let block = facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result && b.flags & block::REPAIRED != 0);
+        let block =
+            facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result && b.flags & block::REPAIRED != 0);
         if !record.has(flag::REPAIRED) && !block {
             continue;
         }

@@ -201,7 +201,11 @@ impl World<'_> {
     }
 
     fn store_path(&self, store: u32) -> PathBuf {
-        self.discovery.roots.get(store as usize).map(|r| r.store.clone().unwrap_or_else(|| r.path.clone())).unwrap_or_default()
+        self.discovery
+            .roots
+            .get(store as usize)
+            .map(|r| r.store.clone().unwrap_or_else(|| r.path.clone()))
+            .unwrap_or_default()
     }
 
     /// The first session file of each name, by store.
@@ -222,11 +226,11 @@ impl World<'_> {
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(bytes))
     }
 
-    /// A record found again in a file, for its place.
-    fn find(&self, file: u32, id: u64) -> Option<scan::Hit> {
+    /// The first of these records in a file, for its place.
+    fn find_first(&self, file: u32, ids: Vec<u64>) -> Option<scan::Hit> {
         let entry = self.discovery.files.get(file as usize)?;
         let source = self.discovery.open(entry).ok()?;
-        scan::scan_ids(&source, entry.dialect, &HashSet::from([id])).ok()?.into_iter().next()
+        scan::scan_ids(&source, entry.dialect, ids.into_iter().collect(), true).ok()?.into_iter().next()
     }
 
     /// What the notes hold ready: sessions in the wrong folder (S507), and those without an end mark (S503).

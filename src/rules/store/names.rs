@@ -235,13 +235,13 @@ pub(super) fn wrong_folder(session: &Session, file: u32, discovery: &Discovery) 
     Some(
         WRONG_FOLDER
             .at(line.map(|n| Place::line(u64::from(n))).unwrap_or_default())
-        .effect(format!(
-            "{}: listed and resumed in the project of '{name}', and not found from its own directory",
-            session.dialect.loader()
-        ))
-        .fact("folder", name.as_str())
-        .fact("expected", expected)
-        .fact("directories", cwds),
+            .effect(format!(
+                "{}: listed and resumed in the project of '{name}', and not found from its own directory",
+                session.dialect.loader()
+            ))
+            .fact("folder", name.as_str())
+            .fact("expected", expected)
+            .fact("directories", cwds),
     )
 }
 

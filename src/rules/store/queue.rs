@@ -118,10 +118,12 @@ fn replay(session: &Session, first: u32) -> Vec<Prompt> {
     let (remove, pop_all) = (operation(b"remove"), operation(b"popAll"));
     let mut prompts: Vec<Prompt> = Vec::new();
     let mut queue: VecDeque<usize> = VecDeque::new();
-    let mut old_client = false;
+    let is_old = |version: u16| facts.names.get(version).is_some_and(|v| !after(v, [2, 1, 81]));
+    let before = facts.records[..first as usize].iter().rev().find(|r| r.version != 0);
+    let mut old_client = before.is_some_and(|r| is_old(r.version));
     for (n, record) in (first..).zip(&facts.records[first as usize..]) {
         if record.version != 0 {
-            old_client = facts.names.get(record.version).is_some_and(|v| !after(v, [2, 1, 81]));
+            old_client = is_old(record.version);
         }
         if record.kind != Kind::Queue || record.agent == 0 {
             continue;
@@ -137,9 +139,7 @@ fn replay(session: &Session, first: u32) -> Vec<Prompt> {
         } else if op == remove {
             let text = content(session, n);
             let (at, fate) = match &text {
-                Some(text) => {
-                    (queue.iter().position(|&at| prompts[at].text.as_ref() == Some(text)), Fate::Settled)
-                }
+                Some(text) => (queue.iter().position(|&at| prompts[at].text.as_ref() == Some(text)), Fate::Settled),
                 None => (Some(0), Fate::Removed { unrecorded: old_client }),
             };
             if let Some(at) = at.and_then(|at| queue.remove(at)) {

@@ -9,6 +9,8 @@
 //! seen; [`Sample::rate`] says so to the report. A store that was written to defeat the sampling (all times equal) ends
 //! it instead of growing.
 
+use std::collections::BTreeMap;
+
 use crate::record::facts::{NO_TIME, Record};
 
 /// One record in one file.
@@ -47,10 +49,8 @@ pub(super) struct Sample {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Shared {
     pub(super) files: (u32, u32),
-    /// How many of the sampled messages without a mark they share.
-    pub(super) messages: u64,
-    /// One of them.
-    pub(super) id: u64,
+    /// The sampled messages without a mark that they share.
+    pub(super) ids: Vec<u64>,
 }
 
 impl Sample {
@@ -124,24 +124,25 @@ impl Sample {
         files
     }
 
-    /// Pairs of files that share messages without a fork's mark on either side: same id, same time. In order.
+    /// Pairs of files that share messages without a fork's mark on either side: same id, same time. In order. Of more
+    /// than two files each is paired with the first: the number of pairs would be the square of theirs.
     pub(super) fn shared(&mut self) -> Vec<Shared> {
-        /// A record in more files than this makes no pairs: the number of pairs would be its square.
-        const COPIES: usize = 64;
         self.sort();
-        let mut pairs: std::collections::BTreeMap<(u32, u32), (u64, u64)> = std::collections::BTreeMap::new();
+        let mut pairs: BTreeMap<(u32, u32), Vec<u64>> = BTreeMap::new();
         for group in self.entries.chunk_by(|a, b| a.id == b.id) {
-            let mut files: Vec<&Entry> = group.iter().filter(|e| e.check & KIND == MESSAGE).collect();
-            files.dedup_by_key(|e| e.file);
-            files.truncate(COPIES);
-            for (n, a) in files.iter().enumerate() {
-                for b in files[n + 1..].iter().filter(|b| b.check & !KIND == a.check & !KIND) {
-                    let slot = pairs.entry((a.file, b.file)).or_insert((0, a.id));
-                    slot.0 += 1;
+            let mut copies: Vec<&Entry> = group.iter().filter(|e| e.check & KIND == MESSAGE).collect();
+            copies.sort_unstable_by_key(|e| (e.check, e.file));
+            for same in copies.chunk_by(|a, b| a.check == b.check) {
+                let mut last = same[0].file;
+                for other in &same[1..] {
+                    if other.file != last {
+                        last = other.file;
+                        pairs.entry((same[0].file, last)).or_default().push(other.id);
+                    }
                 }
             }
         }
-        pairs.into_iter().map(|(files, (messages, id))| Shared { files, messages, id }).collect()
+        pairs.into_iter().map(|(files, ids)| Shared { files, ids }).collect()
     }
 }
 
@@ -179,14 +180,16 @@ mod tests {
         let all = |order: [usize; 3]| {
             let mut sample = Sample::new(1000);
             order.iter().for_each(|&n| sample.add(&parts[n]));
-            (sample.rate(), sample.shared())
+            let mut shared = sample.shared();
+            shared.iter_mut().for_each(|pair| pair.ids.sort_unstable());
+            (sample.rate(), shared)
         };
         let first = all([0, 1, 2]);
         assert_eq!(first, all([2, 1, 0]));
         assert_eq!(first, all([1, 2, 0]));
         assert_eq!(first.1.len(), 1);
         assert_eq!(first.1[0].files, (1, 2));
-        assert!(first.0 > Some(1) && first.1[0].messages < 400);
+        assert!(first.0 > Some(1) && first.1[0].ids.len() < 400);
     }
 
     #[test]

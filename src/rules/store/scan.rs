@@ -22,17 +22,21 @@ pub(super) struct Hit {
     pub(super) id: Text,
 }
 
-/// The first record of each wanted id (64 bits of its hash), in file order.
-pub(super) fn scan_ids(source: &Source, dialect: Option<Dialect>, wanted: &HashSet<u64>) -> io::Result<Vec<Hit>> {
+/// The first record of each wanted id (64 bits of its hash), in file order; or only the first of them all.
+pub(super) fn scan_ids(
+    source: &Source,
+    dialect: Option<Dialect>,
+    mut wanted: HashSet<u64>,
+    only_first: bool,
+) -> io::Result<Vec<Hit>> {
     /// No agent's ids are longer.
     const LONGEST: usize = 256;
     let key: &[u8] = if dialect.is_some_and(Dialect::is_pi) { b"\"id\":" } else { b"\"uuid\":" };
     let finder = memchr::memmem::Finder::new(key);
-    let mut left = wanted.clone();
     let mut hits = Vec::new();
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {
-        if left.is_empty() {
+        if wanted.is_empty() || (only_first && !hits.is_empty()) {
             break;
         }
         for at in finder.find_iter(line.bytes) {
@@ -41,7 +45,7 @@ pub(super) fn scan_ids(source: &Source, dialect: Option<Dialect>, wanted: &HashS
             let value = &value[..value.len().min(LONGEST)];
             let Some(end) = memchr::memchr(b'"', value) else { continue };
             let id = decode(&value[..end]);
-            if left.remove(&Id::of(&id).short()) {
+            if wanted.remove(&Id::of(&id).short()) {
                 hits.push(Hit { line: line.number, offset: line.offset, length: line.length, id: Text::new(id) });
             }
         }
@@ -57,7 +61,7 @@ mod tests {
     fn records_are_found_by_their_ids() {
         let text = "{\"uuid\":\"a\",\"x\":\"\\\"uuid\\\":\\\"b\\\"\"}\n\n{\"parentUuid\":\"c\",\"uuid\": \"b\"}\n";
         let wanted = [Id::of(b"b").short(), Id::of(b"c").short()].into();
-        let hits = scan_ids(&Source::from_bytes(text), Some(Dialect::Claude), &wanted).unwrap();
+        let hits = scan_ids(&Source::from_bytes(text), Some(Dialect::Claude), wanted, false).unwrap();
         let places: Vec<_> = hits.iter().map(|h| (h.line, h.id.lossy())).collect();
         assert_eq!(places, [(3, "b".to_owned())]);
     }

@@ -138,24 +138,18 @@ fn judge(facts: &Facts, messages: &[&Record]) -> Option<Corrupt> {
     if !messages.iter().any(|r| r.any(flag::ROLE_USER | flag::ROLE_ASSISTANT)) {
         return Some(Corrupt::NoMessage);
     }
-    let throws = |r: &&Record| {
+    let throws = |r: &Record| {
         let no_message = r.kind != Kind::NonObject && !r.any(flag::MESSAGE | flag::MESSAGE_OTHER);
         no_message || facts.blocks_of(r).iter().any(|b| b.kind == BlockKind::NotObject)
     };
-    messages.iter().any(|r| throws(r)).then_some(Corrupt::Throws)
+    messages.iter().copied().any(throws).then_some(Corrupt::Throws)
 }
 
 /// The records that move the time of the last update: those of the types that the loader knows.
 fn is_known(kind: Kind) -> bool {
     matches!(
         kind,
-        Kind::Start
-            | Kind::User
-            | Kind::Assistant
-            | Kind::ToolMessage
-            | Kind::Compaction
-            | Kind::Metadata
-            | Kind::End
+        Kind::Start | Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::Compaction | Kind::Metadata | Kind::End
     )
 }
 
