@@ -1,16 +1,14 @@
 //! How a session stopped: with a question nobody answered (S501), or with results nobody answered (S502).
 //!
-//! Judged on the last message that a resume brings back. sid-code cleans the history before it looks (notes, section 4,
-//! recovery pipeline), and so does this: a call that was never answered is dropped first, and what stood before it is
-//! then the end. How the *process* ended is another question with another answer.
-
-use std::collections::HashSet;
+//! Judged on what would be sent next (`chain::sent`), so after sid-code's own cleaning: a call that was never answered is
+//! dropped first, and what stood before it is then the end. How the *process* ended is another question with another
+//! answer.
 
 use super::{Context, NAMED};
-use crate::chain::shape::is_prompt;
+use crate::chain::sent::Interruption;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Rule, Severity};
-use crate::record::facts::{Block, BlockKind, Kind, NO_TIME, Record, block, flag};
+use crate::finding::{Doc, Rule, Severity};
+use crate::record::facts::{NO_TIME, flag};
 use crate::record::time;
 use crate::rules::Collector;
 use crate::session::{Session, Shape};
@@ -57,138 +55,39 @@ pub(super) static INTERRUPTED_TURN: Rule = Rule {
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    if !matches!(session.shape, Shape::Main | Shape::Legacy) || session.chain.refusal.is_some() {
+    if !matches!(session.shape, Shape::Main | Shape::Legacy) || is_closed(session) {
         return;
     }
-    let end = if session.dialect == Dialect::Sid { cleaned_end(session) } else { plain_end(session) };
-    let Some(end) = end else { return };
-    let (n, finding) = match &end {
-        End::Prompt(n) => (*n, INTERRUPTED_PROMPT.at(context.place(*n)).effect(prompt_effect(session))),
-        End::Results(n, tools) => {
+    let loader = session.dialect.loader();
+    let interruption = &session.sent().interruption;
+    let (n, finding) = match interruption {
+        Interruption::None => return,
+        Interruption::Prompt(n) => {
+            let what = match session.dialect {
+                Dialect::Sid => "interrupted_prompt: taken off the history and offered again",
+                _ => "the prompt comes back, and the next one follows it",
+            };
+            (*n, INTERRUPTED_PROMPT.at(context.place(*n)).effect(format!("{loader}: {what}")))
+        }
+        Interruption::Turn(n, _) => {
+            let mut tools = interruption.tools(&session.facts.names);
+            tools.sort();
+            tools.dedup();
+            tools.truncate(NAMED);
             let finding = INTERRUPTED_TURN
                 .at(context.place(*n))
-                .effect(format!("{}: the results come back, and no answer to them", session.dialect.loader()))
-                .fact("tools", tools.clone());
+                .effect(format!("{loader}: the results come back, and no answer to them"))
+                .fact("tools", tools);
             (*n, finding)
         }
     };
-    let finding = with_time(finding, session.record(n));
+    let at = session.record(n).time;
+    let finding = if at == NO_TIME { finding } else { finding.fact("at", time::format(at)) };
     found.add(if context.live { finding.fact("state", "in flight") } else { finding });
 }
 
-fn prompt_effect(session: &Session) -> String {
-    let what = match session.dialect {
-        Dialect::Sid => "interrupted_prompt: taken off the history and offered again",
-        _ => "the prompt comes back, and the next one follows it",
-    };
-    format!("{}: {what}", session.dialect.loader())
-}
-
-fn with_time(finding: Finding, record: &Record) -> Finding {
-    if record.time == NO_TIME { finding } else { finding.fact("at", time::format(record.time)) }
-}
-
-enum End {
-    Prompt(u32),
-    Results(u32, Vec<String>),
-}
-
-/// The end of what the loader returns.
-fn plain_end(session: &Session) -> Option<End> {
-    let &n = session.chain.messages.last()?;
-    let record = session.record(n);
-    if record.any(flag::INTERRUPT | flag::LOCAL_COMMAND | flag::COMPACT_SUMMARY) {
-        return None;
-    }
-    let blocks = session.facts.blocks_of(record);
-    if blocks.iter().any(|b| b.kind == BlockKind::Result) {
-        return Some(End::Results(n, tools(session, n)));
-    }
-    (is_prompt(&session.facts, record) && record.kind == Kind::User).then_some(End::Prompt(n))
-}
-
-/// The names of the tools whose results end the session: of this record, and of those before it up to a model's message.
-fn tools(session: &Session, last: u32) -> Vec<String> {
-    let facts = &session.facts;
-    let mut wanted: Vec<u64> = Vec::new();
-    let mut names = Vec::new();
-    let mut keep = |name: u16| {
-        let name = facts.names.text(name);
-        if !name.is_empty() && !names.contains(&name) && names.len() < NAMED {
-            names.push(name);
-        }
-    };
-    let at = session.chain.messages.iter().rposition(|&n| n == last).unwrap_or(0);
-    for &n in session.chain.messages[..=at].iter().rev() {
-        let record = session.record(n);
-        let blocks = facts.blocks_of(record);
-        if record.kind == Kind::Assistant {
-            for block in blocks.iter().filter(|b| b.kind == BlockKind::Call) {
-                if wanted.contains(&block.id) {
-                    keep(block.name);
-                    wanted.retain(|id| *id != block.id);
-                }
-            }
-            if wanted.is_empty() || !blocks.iter().any(|b| b.kind == BlockKind::Call) {
-                break;
-            }
-            continue;
-        }
-        let results: Vec<&Block> = blocks.iter().filter(|b| b.kind == BlockKind::Result).collect();
-        if results.is_empty() || wanted.len() > 1000 {
-            break;
-        }
-        // pi's results carry the name themselves
-        results.iter().for_each(|b| keep(b.name));
-        wanted.extend(results.iter().map(|b| b.id));
-    }
-    names.sort();
-    names
-}
-
-/// The end of what is left after sid-code's recovery layers; none where they throw.
-fn cleaned_end(session: &Session) -> Option<End> {
-    let facts = &session.facts;
-    let messages = &session.chain.messages;
-    if messages.iter().any(|&n| session.record(n).has(flag::CONTENT_NULL)) {
-        return None;
-    }
-    let answered: HashSet<u64> = messages
-        .iter()
-        .flat_map(|&n| facts.blocks_of(session.record(n)))
-        .filter(|b| b.kind == BlockKind::Result && b.flags & block::NO_ID == 0)
-        .map(|b| b.id)
-        .collect();
-    let open = |b: &&Block| b.kind == BlockKind::Call && !answered.contains(&b.id);
-    let stays = |n: u32| {
-        let record = session.record(n);
-        let kept: Vec<&Block> = facts.blocks_of(record).iter().filter(|b| !open(b)).collect();
-        let assistant = record.has(flag::ROLE_ASSISTANT);
-        let thinks = |b: &&Block| matches!(b.kind, BlockKind::Thinking | BlockKind::Redacted);
-        let broken = |b: &&Block| match b.kind {
-            BlockKind::Call => b.flags & (block::NO_ID | block::NO_NAME) != 0,
-            BlockKind::Result => b.flags & block::NO_ID != 0,
-            _ => false,
-        };
-        // nothing left of it, or nothing but thinking
-        let silent = assistant && kept.iter().all(thinks);
-        !silent && !kept.iter().any(broken)
-    };
-    let mut left = messages.iter().rev().copied().filter(|&n| stays(n));
-    let last = left.next()?;
-    let record = session.record(last);
-    if !record.has(flag::ROLE_USER) {
-        return None;
-    }
-    let results: Vec<u64> =
-        facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result).map(|b| b.id).collect();
-    if results.is_empty() {
-        return Some(End::Prompt(last));
-    }
-    let before = left.next().map(|n| facts.blocks_of(session.record(n))).unwrap_or_default();
-    let mut tools = Vec::new();
-    for call in before.iter().filter(|b| b.kind == BlockKind::Call && results.contains(&b.id)).take(NAMED) {
-        tools.push(facts.names.text(call.name));
-    }
-    Some(End::Results(last, tools))
+/// Whether the person had the last word in another way: an interrupt, or a command of the client's own.
+fn is_closed(session: &Session) -> bool {
+    const CLOSES: u64 = flag::INTERRUPT | flag::LOCAL_COMMAND | flag::COMPACT_SUMMARY;
+    session.dialect != Dialect::Sid && session.chain.messages.last().is_some_and(|&n| session.record(n).any(CLOSES))
 }

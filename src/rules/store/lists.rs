@@ -12,8 +12,7 @@ use super::{Context, view};
 use crate::chain::shape::is_prompt;
 use crate::dialect::Dialect;
 use crate::finding::{Doc, Place, Rule, Severity};
-use crate::record::again;
-use crate::record::facts::{BlockKind, Kind, Record, flag};
+use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
 use crate::rules::Collector;
@@ -106,7 +105,7 @@ fn pi(session: &Session) -> Option<Hidden> {
             // an entry of type message without one: pi reads its role
             _ if r.has(flag::ROLE_BAD) && !r.any(flag::MESSAGE | flag::MESSAGE_OTHER) => "an entry has no message",
             _ if spoken && r.any(flag::CONTENT_NULL | flag::CONTENT_OTHER) => "a message's content is no list",
-            _ if spoken && holds_null(session, r) => "a message's content holds a null",
+            _ if spoken && facts.blocks_of(r).iter().any(is_null) => "a message's content holds a null",
             _ => return None,
         };
         Some((r, why))
@@ -114,13 +113,8 @@ fn pi(session: &Session) -> Option<Hidden> {
     throws.and_then(|(r, why)| Hidden::new(line_of(Some(r)), why))
 }
 
-fn holds_null(session: &Session, record: &Record) -> bool {
-    let suspect = session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::NotObject);
-    suspect
-        && again::text(&session.source, record).ok().is_some_and(|text| {
-            let content = Value::parse(&text).and_then(|v| v.at(&["message", "content"]));
-            content.is_some_and(|c| c.items().iter().any(|item| item.kind() == Json::Null))
-        })
+fn is_null(b: &Block) -> bool {
+    b.kind == BlockKind::NotObject && b.flags & block::EMPTY != 0
 }
 
 fn claude(session: &Session) -> Option<Hidden> {
