@@ -24,7 +24,7 @@ pub(super) fn session(file: u32, context: &Context<'_>, gate: &Gate) -> SessionA
     let resume = resume::judge(context, &findings, healed.as_ref());
     drop(healed);
     let (api, api_codes) = legal::api(context, &findings);
-    findings.retain(|finding| gate.keeps(finding));
+    findings.retain(|finding| gate.keeps(finding) || finding.rule.code == super::join::MISSING_PARENT);
     findings.shrink_to_fit();
     let lines = &session.facts.lines;
     let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);

@@ -13,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use super::keep;
 use super::{Options, Scan, SessionAudit, Totals};
+use super::{join, keep};
 use crate::dialect::Dialect;
 use crate::rules::Context;
+use crate::rules::store::{StoreCollector, StoreReport, check_store};
 use crate::session::{Session, Shape};
 use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
@@ -36,7 +37,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let mut order: Vec<u32> =
         (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    let run = Run { discovery: &discovery, options, registrations: &registrations, meter };
+    let collector = StoreCollector::default();
+    let run = Run { discovery: &discovery, options, registrations: &registrations, meter, collector: &collector };
     let mut sum = run.all(&order, false);
     let later = std::mem::take(&mut sum.later);
     if !later.is_empty() && !meter.stopped() {
@@ -50,11 +52,21 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     errors.append(&mut discovery.errors);
     errors.sort();
     let unread = order.len() as u64 - sessions.len() as u64 - errors.len().min(order.len() - sessions.len()) as u64;
-    let totals = Totals { unread: if meter.stopped() { unread } else { 0 }, ..sum.totals };
+    let mut totals = Totals { unread: if meter.stopped() { unread } else { 0 }, ..sum.totals };
+    // Of a part of the files nothing can be said about the whole.
+    let report = if meter.stopped() {
+        StoreReport::default()
+    } else {
+        check_store(&discovery, collector, &registrations, options.now)
+    };
+    errors.extend(report.errors.iter().cloned());
+    errors.sort();
+    let store = join::join(&mut sessions, report, &discovery, &options.gate);
+    sessions.iter().flat_map(SessionAudit::findings).chain(&store).for_each(|finding| totals.finding(finding));
     Scan {
         discovery,
         sessions,
-        store: Vec::new(),
+        store,
         errors,
         defects: sum.defects,
         totals,
@@ -115,6 +127,7 @@ struct Run<'a> {
     options: &'a Options,
     registrations: &'a [Registration],
     meter: &'a Meter,
+    collector: &'a StoreCollector,
 }
 
 /// What one worker has so far.
@@ -193,6 +206,7 @@ impl Run<'_> {
         let live = grew || self.is_registered(&session);
         let context = Context { session: &session, live, now: self.options.now, places: self.options.places };
         let audit = keep::session(n, &context, &self.options.gate);
+        self.collector.add(&session, n, self.discovery, live);
         sum.totals.count(&audit, &session);
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(&session, sum.versions.entry(root).or_default());

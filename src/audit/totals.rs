@@ -35,7 +35,7 @@ pub struct Totals {
 const NAMED_TYPES: usize = 1000;
 
 impl Totals {
-    /// Counts a session.
+    /// Counts a session. Its findings are counted when the store was looked at, too.
     pub(super) fn count(&mut self, audit: &SessionAudit, session: &Session) {
         self.sessions += 1;
         self.live += u64::from(audit.live);
@@ -44,7 +44,6 @@ impl Totals {
         for (name, n) in &session.facts.types {
             self.add_type(name, *n);
         }
-        audit.findings().iter().for_each(|finding| self.finding(finding));
         *self.resume.entry(audit.resume.verdict).or_default() += 1;
         *self.api.entry(audit.api).or_default() += 1;
     }

@@ -32,7 +32,19 @@ pub fn streams(dialect: Dialect, size: u64) -> bool {
 /// Whatever the system says; `Interrupted` when the meter was stopped. What was read before is lost: a finding about
 /// half a file would be wrong.
 pub fn read(source: &Source, dialect: Dialect, meter: &Meter) -> io::Result<Facts> {
-    let mut pass = Pass::new(source, dialect)?;
+    read_as(source, dialect, streams(dialect, source.size()), meter)
+}
+
+/// Reads a file as sid-code's list and clean-up do, which take every session whole, whatever its size.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_whole(source: &Source, dialect: Dialect, meter: &Meter) -> io::Result<Facts> {
+    read_as(source, dialect, false, meter)
+}
+
+fn read_as(source: &Source, dialect: Dialect, stream: bool, meter: &Meter) -> io::Result<Facts> {
+    let mut pass = Pass::new(source, dialect, stream)?;
     let mut lines = source.lines();
     let (mut since, mut count) = (0_u64, 0_u32);
     while let Some(line) = lines.next_line()? {
@@ -62,8 +74,7 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(source: &Source, dialect: Dialect) -> io::Result<Self> {
-        let stream = streams(dialect, source.size());
+    fn new(source: &Source, dialect: Dialect, stream: bool) -> io::Result<Self> {
         let trims = dialect == Dialect::Sid && !stream;
         let content = if trims { trimmed(source)? } else { (0, u64::MAX) };
         let facts = Facts { size: source.size(), terminated: true, ..Facts::default() };

@@ -13,6 +13,7 @@ pub mod lines;
 pub mod messages;
 pub mod registry;
 pub mod resume;
+pub mod store;
 pub mod tools;
 
 use crate::chain::heal::Healed;
@@ -40,6 +41,7 @@ pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>)
     let healed = chain::check(context, &mut found);
     tools::check(context, &mut found);
     messages::check(context, &mut found);
+    store::check(context, &mut found);
     (found.finish(), healed)
 }
 

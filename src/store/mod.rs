@@ -20,6 +20,7 @@ pub mod source;
 mod walk;
 
 pub use classify::FileKind;
+pub(crate) use classify::{copied_from, is_session_id, is_uuid};
 pub use discover::{Discovery, FileEntry, Folder, Root, discover};
 pub use home::{Environment, HomeCandidate, default_homes};
 pub use layout::Layout;

@@ -1,0 +1,129 @@
+//! The one alias table of a store: every id under which a session is known, and its file.
+//!
+//! Layers are joined through it: a session's own id and that of its name, sid-code's `trace_session_id` of every process
+//! that resumed it, registrations, the folders of checkpoints and backups, the prefix of a sidechain's name. Ids are
+//! compared as their hashes (64 bits, keyed); stores that were scanned in one run are kept apart.
+
+use std::path::Path;
+
+use super::collect::SessionNote;
+use super::names::{pi_named_id, subagent_session};
+use crate::dialect::Dialect;
+use crate::record::facts::Id;
+use crate::store::{Discovery, FileEntry, FileKind, Registration};
+
+/// Ids and the files that they stand for.
+#[derive(Debug, Default)]
+pub struct Aliases {
+    /// Of each root its store: the smallest root of the same home.
+    stores: Vec<u32>,
+    /// Hash of the id, store, file. Sorted.
+    known: Vec<(u64, u32, u32)>,
+    /// Store and hash of the ids that living processes registered.
+    registered: Vec<(u32, u64)>,
+}
+
+impl Aliases {
+    /// The table of everything that was found.
+    pub fn new(discovery: &Discovery, notes: &[SessionNote], registrations: &[Registration]) -> Self {
+        let stores = stores(discovery);
+        let mut table = Aliases { stores, known: Vec::with_capacity(discovery.files.len()), registered: Vec::new() };
+        for (n, file) in (0_u32..).zip(&discovery.files) {
+            let store = table.store(discovery, file);
+            if let (Some(store), Some(id)) = (store, named_id(file)) {
+                table.known.push((hash(file.dialect, id), store, n));
+            }
+        }
+        for note in notes.iter().filter(|note| note.is_session()) {
+            let Some(file) = discovery.files.get(note.file as usize) else { continue };
+            let Some(store) = table.store(discovery, file) else { continue };
+            table.known.extend(note.ids().map(|id| (id, store, note.file)));
+        }
+        table.known.sort_unstable();
+        table.known.dedup();
+        table.known.shrink_to_fit();
+        for registration in registrations.iter().filter(|r| r.damaged.is_none()) {
+            let Some(id) = &registration.session_id else { continue };
+            let home =
+                |root: &crate::store::Root| root.store.as_deref().is_some_and(|s| registration.path.starts_with(s));
+            if let Some(root) = discovery.roots.iter().position(home) {
+                table.registered.push((table.stores[root], hash(Some(registration.agent), id.as_bytes())));
+            }
+        }
+        table.registered.sort_unstable();
+        table
+    }
+
+    /// The store in which a file lies.
+    pub fn store(&self, discovery: &Discovery, file: &FileEntry) -> Option<u32> {
+        self.stores.get(discovery.folder(file)?.root as usize).copied()
+    }
+
+    /// The store of a root.
+    pub fn store_of_root(&self, root: u32) -> Option<u32> {
+        self.stores.get(root as usize).copied()
+    }
+
+    /// The files of the session known by this id, the first of them first.
+    pub fn files(&self, store: u32, dialect: Dialect, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
+        self.files_by_hash(store, hash(Some(dialect), id))
+    }
+
+    pub(super) fn files_by_hash(&self, store: u32, id: u64) -> impl Iterator<Item = u32> + use<'_> {
+        let from = self.known.partition_point(|k| (k.0, k.1) < (id, store));
+        self.known[from..].iter().take_while(move |k| (k.0, k.1) == (id, store)).map(|k| k.2)
+    }
+
+    /// Whether there is a file of the session known by this id.
+    pub fn has(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
+        self.files(store, dialect, id).next().is_some()
+    }
+
+    /// Whether an entry of the registry of processes names this id.
+    pub fn is_registered(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
+        self.registered.binary_search(&(store, hash(Some(dialect), id))).is_ok()
+    }
+
+    /// The session whose sidechain bears this name: the longest prefix before a dash that is a session.
+    pub fn sidechain(&self, store: u32, stem: &[u8]) -> Option<u32> {
+        let dashes = stem.iter().enumerate().rev().filter(|(_, b)| **b == b'-');
+        dashes.filter_map(|(at, _)| self.files(store, Dialect::Sid, &stem[..at]).next()).next()
+    }
+}
+
+/// Of each root the first root of the same store.
+fn stores(discovery: &Discovery) -> Vec<u32> {
+    let base = |n: usize| -> &Path {
+        let root = &discovery.roots[n];
+        root.store.as_deref().unwrap_or(&root.path)
+    };
+    let mut first: std::collections::HashMap<&Path, u32> = std::collections::HashMap::new();
+    (0..discovery.roots.len()).map(|n| *first.entry(base(n)).or_insert(n as u32)).collect()
+}
+
+/// The id that a session file's name gives.
+pub(super) fn named_id(file: &FileEntry) -> Option<&[u8]> {
+    let name = file.name.as_encoded_bytes();
+    let stem = match file.kind {
+        FileKind::Main => name.strip_suffix(b".jsonl").unwrap_or(name),
+        FileKind::Whole => name.strip_suffix(b".json").unwrap_or(name),
+        _ => return None,
+    };
+    match file.dialect {
+        Some(dialect) if dialect.is_pi() => pi_named_id(dialect, stem),
+        _ => Some(stem),
+    }
+}
+
+/// The hash of an id. Claude Code's ids are UUIDs in any letter case.
+pub(super) fn hash(dialect: Option<Dialect>, id: &[u8]) -> u64 {
+    match dialect {
+        Some(Dialect::Claude) => Id::of(&id.to_ascii_lowercase()).short(),
+        _ => Id::of(id).short(),
+    }
+}
+
+/// The session that a subagent's place names, in Claude Code's newer layout.
+pub(super) fn folder_session(discovery: &Discovery, file: &FileEntry) -> Option<Vec<u8>> {
+    subagent_session(&discovery.path(file)).map(<[u8]>::to_vec)
+}

@@ -1,0 +1,357 @@
+//! What lies beside sessions: transcripts of subagents without their session (S511), entries of processes that are gone
+//! (S512), declared edits (S513, S526), and a folder of dumps that overflows (S525).
+//!
+//! Only what was found below the paths that a person gave is reported; the registry of a single file's store is read to
+//! know whether the file is in use, and not judged.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{NAMED, World, alias};
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::record::time;
+use crate::rules::counted;
+use crate::store::{FileEntry, FileKind, Layout, Registration, State, liveness};
+
+pub(super) static ORPHAN_SIDECHAIN: Rule = Rule {
+    code: "S511",
+    name: "orphan-sidechain",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "A subagent's transcript whose session has no file in the store. A missing meta file beside a transcript \
+               is normal and is not meant.",
+        arises: "The session was deleted and its subagents were left (sid-code's `--delete-session`, Claude Code's \
+                 sweep), or the session never wrote its own file.",
+        agent: "sid-code 3f3215144f68 finds sidechains by the prefix of their names and only for a session that it \
+                loads: nobody offers this one, and the next start deletes it (S516). claude-agent-sdk 0.2.189 reads \
+                subagents through their session only.",
+        repair: "Nothing: it may be all that is left of the session.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static DEAD_REGISTRATION: Rule = Rule {
+    code: "S512",
+    name: "dead-registration",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "An entry of the registry of live sessions (or a lock of OpenClaw) whose process is gone, whose process \
+               number was given to another process since, or that cannot be read.",
+        arises: "The process was killed, or the machine was restarted: an orderly end removes the entry.",
+        agent: "sid-code 3f3215144f68 deletes unreadable and dead entries when it lists them, and takes a number that \
+                was given again for its own process. Claude Code leaves the entries of crashed processes. openclaw \
+                2026.7.35 takes a lock of a dead or recycled process, or one older than 30 minutes, for stale.",
+        repair: "Nothing: the agents remove it themselves.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static STALE_INTENT: Rule = Rule {
+    code: "S513",
+    name: "stale-intent",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "Declared reads and edits of sid-code that count no longer: past their five minutes, of a process that is \
+               gone, or in a file that cannot be read.",
+        arises: "Entries stay in the file when they are no longer fresh; a killed process leaves its file. After a \
+                 resume the file keeps the number of the first process.",
+        agent: "sid-code 3f3215144f68 ignores entries older than 300 000 ms and deletes the file of a dead process, \
+                also when another, living process has the session now.",
+        repair: "Nothing: sid-code removes it itself.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static EVIDENCE_OVERFLOW: Rule = Rule {
+    code: "S525",
+    name: "evidence-overflow",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "A folder of protocol-violation dumps with more files than the agent itself keeps (500), or more than \
+               10 MiB: how many, how large, the first and the last. The violation happened at least that often.",
+        arises: "A request that breaks the protocol is sent again and again, or several processes write dumps at once.",
+        agent: "sid-code 3f3215144f68 keeps the newest 500 dumps by the time of the file; what is older is gone, so the \
+                count is a lower bound.",
+        repair: "Nothing: the dumps are evidence. Look into the newest for the calls and results that do not pair.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static CONFLICTING_INTENTS: Rule = Rule {
+    code: "S526",
+    name: "conflicting-intents",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "Two live sessions have declared the same file within the last five minutes: a warning when one of them \
+               edits or writes it, information when both read.",
+        arises: "Two agents work in one directory at the same time.",
+        agent: "sid-code 3f3215144f68 calls another session's fresh intent on the same path critical for an edit or a \
+                write, and a warning for a read; it goes on all the same.",
+        repair: "Nothing: one of the two has to wait.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) fn check(world: &mut World<'_>) {
+    orphans(world);
+    registrations(world);
+    intents(world);
+    dumps(world);
+}
+
+/// A subagent's session: the prefix of sid-code's name, the folder of Claude Code's newer layout, the records' id in
+/// the older one.
+fn orphans(world: &mut World<'_>) {
+    /// One session's transcripts: the files, and how the session is called.
+    type Orphans = BTreeMap<(u32, String), Vec<u32>>;
+    let mut lost: Orphans = BTreeMap::new();
+    for (n, file) in (0_u32..).zip(&world.discovery.files) {
+        if !matches!(file.kind, FileKind::Sidechain | FileKind::Subagent) || world.is_single(n) {
+            continue;
+        }
+        let Some(store) = world.aliases.store(world.discovery, file) else { continue };
+        let named = match (file.kind, file.dialect) {
+            (FileKind::Sidechain, _) => {
+                let name = file.name.as_encoded_bytes();
+                let stem = name.strip_suffix(b".jsonl").unwrap_or(name);
+                world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
+            }
+            (_, Some(Dialect::Claude)) => match alias::folder_session(world.discovery, file) {
+                Some(id) => (!world.aliases.has(store, Dialect::Claude, &id)).then(|| crate::text::lossy(&id)),
+                None => world
+                    .note(n)
+                    .and_then(|note| note.extra()?.owner.clone())
+                    .and_then(|(id, text)| world.aliases.files_by_hash(store, id).next().is_none().then_some(text)),
+            },
+            _ => None,
+        };
+        if let Some(named) = named {
+            lost.entry((store, named)).or_default().push(n);
+        }
+    }
+    for ((_, session), files) in lost {
+        let Some(&first) = files.first() else { continue };
+        let file = &world.discovery.files[first as usize];
+        let loader = file.dialect.unwrap_or(Dialect::Claude).loader();
+        let paths: Vec<String> = files.iter().take(NAMED).map(|&n| world.path_text(n)).collect();
+        let mut finding = ORPHAN_SIDECHAIN
+            .at(Place::default())
+            .path(&world.discovery.path(file))
+            .effect(format!("{loader} reads subagents through their session, which has no file"))
+            .fact("files", paths)
+            .count(files.len() as u64);
+        if file.kind == FileKind::Subagent {
+            finding = finding.fact("session", session);
+        }
+        world.add(Some(first), finding);
+    }
+}
+
+fn registrations(world: &mut World<'_>) {
+    let found: std::collections::HashSet<PathBuf> = [FileKind::Registration, FileKind::Lock]
+        .into_iter()
+        .flat_map(|kind| world.discovery.of_kind(kind))
+        .map(|file| world.discovery.path(file))
+        .collect();
+    for registration in world.registrations.iter().filter(|r| found.contains(&r.path)) {
+        let why = match (&registration.damaged, registration.state) {
+            (Some(damage), _) => format!("cannot be read: {damage}"),
+            (None, State::Dead) => "its process is gone".to_owned(),
+            (None, State::Recycled) => "its process number was given to another process".to_owned(),
+            (None, State::Alive | State::Unknown) => continue,
+        };
+        let finding = registration_finding(registration, &why);
+        world.add(None, finding);
+    }
+}
+
+fn registration_finding(registration: &Registration, why: &str) -> Finding {
+    let agent = registration.agent.loader();
+    let effect = match (registration.agent, registration.state) {
+        (Dialect::Sid, State::Recycled) => format!("{agent} takes it for alive: it does not notice a reused number"),
+        (Dialect::Sid, _) => format!("{agent} deletes it when it next lists live sessions"),
+        (Dialect::Openclaw, _) => format!("{agent} takes the lock for stale and takes it over"),
+        _ => "Claude Code leaves it: the session looks as if it were in use".to_owned(),
+    };
+    let mut finding = DEAD_REGISTRATION
+        .at(Place::default())
+        .path(&registration.path)
+        .effect(effect)
+        .fact("why", why)
+        .fact("agent", registration.agent.name());
+    if let Some(pid) = registration.pid {
+        finding = finding.fact("pid", pid);
+    }
+    if let Some(id) = &registration.session_id {
+        finding = finding.fact("session", id.as_str());
+    }
+    if let Some(at) = registration.started_at {
+        finding = finding.fact("started", time::format(at));
+    }
+    finding
+}
+
+/// How long a declared read or edit counts.
+const FRESH_MS: i64 = 300_000;
+
+/// One declared path of one live session.
+struct Intent {
+    session: String,
+    operation: String,
+    file: PathBuf,
+}
+
+fn intents(world: &mut World<'_>) {
+    let mut declared: BTreeMap<(u32, String), Vec<Intent>> = BTreeMap::new();
+    let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::Intent).cloned().collect();
+    for file in &files {
+        let path = world.discovery.path(file);
+        let Some(store) = world.aliases.store(world.discovery, file) else { continue };
+        let value = match world.read_small(file) {
+            Ok(bytes) => serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object),
+            Err(e) => {
+                world.unreadable(path, &e);
+                continue;
+            }
+        };
+        let Some(value) = value else {
+            let finding = STALE_INTENT
+                .at(Place::default())
+                .path(&path)
+                .effect(format!("{} deletes it", Dialect::Sid.loader()))
+                .fact("why", "cannot be read: no JSON object");
+            world.add(None, finding);
+            continue;
+        };
+        let session = value.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let pid = value.get("pid").and_then(Value::as_i64);
+        let dead = pid.is_none_or(|pid| liveness::pid_alive(pid) == State::Dead);
+        let entries: Vec<&Value> =
+            value.get("files").and_then(Value::as_object).into_iter().flat_map(|f| f.values()).collect();
+        let now = world.now;
+        let fresh = |entry: &Value| {
+            let at = entry.get("lastAccessAt").and_then(Value::as_f64);
+            at.is_some_and(|at| (now as f64) - at < FRESH_MS as f64)
+        };
+        let stale = entries.iter().filter(|e| dead || !fresh(e)).count();
+        if dead || stale > 0 {
+            let why = if dead { "its process is gone" } else { "past its 5 minutes" };
+            let effect = if dead {
+                format!("{} deletes the file", Dialect::Sid.loader())
+            } else {
+                format!(
+                    "{} ignores {}",
+                    Dialect::Sid.loader(),
+                    counted(stale as u64, "entry").replace("entrys", "entries")
+                )
+            };
+            let mut finding = STALE_INTENT
+                .at(Place::default())
+                .path(&path)
+                .effect(effect)
+                .fact("why", why)
+                .fact("session", session.as_str())
+                .fact("entries", entries.len())
+                .count(stale as u64);
+            if let Some(pid) = pid {
+                finding = finding.fact("pid", pid);
+            }
+            world.add(None, finding);
+        }
+        if dead {
+            continue;
+        }
+        for entry in entries.into_iter().filter(|e| fresh(e)) {
+            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let intent = Intent { session: session.clone(), operation: text("operation"), file: path.clone() };
+            declared.entry((store, text("path"))).or_default().push(intent);
+        }
+    }
+    for ((_, target), intents) in declared {
+        conflict(world, target, &intents);
+    }
+}
+
+fn conflict(world: &mut World<'_>, target: String, intents: &[Intent]) {
+    let [first, rest @ ..] = intents else { return };
+    if target.is_empty() || rest.iter().all(|i| i.session == first.session) {
+        return;
+    }
+    let writes = intents.iter().any(|i| matches!(i.operation.as_str(), "edit" | "write"));
+    let (severity, effect) = if writes {
+        (Severity::Warning, "calls this critical and lets both go on: the later write wins")
+    } else {
+        (Severity::Info, "calls this a warning: both only read")
+    };
+    let who: Vec<String> = intents.iter().map(|i| format!("{} {}", i.session, i.operation)).take(NAMED).collect();
+    let finding = CONFLICTING_INTENTS
+        .at(Place::default())
+        .severity(severity)
+        .path(&first.file)
+        .effect(format!("{} {effect}", Dialect::Sid.loader()))
+        .fact("file", target)
+        .fact("sessions", who);
+    world.add(None, finding);
+}
+
+/// How many dumps the agent keeps, and how many bytes of them are too many.
+const DUMPS: u64 = 500;
+const DUMP_BYTES: u64 = 10 << 20;
+
+fn dumps(world: &mut World<'_>) {
+    let mut folders: BTreeMap<u32, (u64, u64, i64, i64)> = BTreeMap::new();
+    for file in world.discovery.of_kind(FileKind::ViolationDump) {
+        if world.layout(file) != Some(Layout::SidViolations) {
+            continue;
+        }
+        let at = dumped_at(file);
+        let (count, bytes, first, last) = folders.entry(file.folder).or_insert((0, 0, i64::MAX, i64::MIN));
+        (*count, *bytes) = (*count + 1, bytes.saturating_add(file.size));
+        (*first, *last) = ((*first).min(at), (*last).max(at));
+    }
+    for (folder, (count, bytes, first, last)) in folders {
+        if count <= DUMPS && bytes <= DUMP_BYTES {
+            continue;
+        }
+        let path = world.discovery.folders[folder as usize].path.clone();
+        let finding = EVIDENCE_OVERFLOW
+            .at(Place::default())
+            .path(&path)
+            .effect(format!(
+                "{} keeps the newest {DUMPS}: the violation happened at least {}",
+                Dialect::Sid.loader(),
+                counted(count, "time")
+            ))
+            .fact("dumps", count)
+            .fact("bytes", bytes)
+            .fact("first", time::format(first))
+            .fact("last", time::format(last))
+            .count(count);
+        world.add(None, finding);
+    }
+}
+
+/// When a dump was written: its name says so, else the time of the file.
+fn dumped_at(file: &FileEntry) -> i64 {
+    let name = file.name.to_string_lossy();
+    let digits = name.rsplit('-').next().and_then(|tail| tail.split('.').next());
+    digits.and_then(|d| d.parse::<i64>().ok()).filter(|ms| *ms > 0).unwrap_or(file.mtime_ms)
+}

@@ -1,0 +1,283 @@
+//! S516: what the agent's next start will delete.
+//!
+//! sid-code (notes, sections 4, 7 and 8.2): at every interactive start all files of all projects are looked at as its
+//! list sees them (`view`). What counts as corrupt goes at once, whatever its age, and every subagent's transcript counts
+//! as corrupt; of the rest goes what was last updated more than 30 days ago and what stands behind the newest 50, unless
+//! it was updated within a day. Only the starting process's own id is protected, not sessions in use. The settings may
+//! say otherwise (`sessionRetention`; read in the source, not run).
+//!
+//! Claude Code: transcripts whose file was last changed more than `cleanupPeriodDays` ago (30), at every start.
+
+use serde_json::Value;
+
+use super::World;
+use super::view::Corrupt;
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Place, Rule, Severity};
+use crate::record::time;
+use crate::rules::counted;
+use crate::store::{FileEntry, FileKind, Layout, Source};
+
+pub(super) static DELETION_AHEAD: Rule = Rule {
+    code: "S516",
+    name: "deletion-ahead",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "The agent's next start will delete the file. A warning, one for each file, where it holds a message and \
+               goes because it cannot be loaded or counts as corrupt; information, one for each store, for what goes by \
+               age or number and for what holds no message.",
+        arises: "sid-code's clean-up takes for corrupt what its loader does not load, what has no user or assistant \
+                 message, no times, or the kind subagent, and every subagent's transcript; age does not protect it. \
+                 Beyond that both agents delete what is old: sid-code after 30 days and beyond 50 sessions, Claude Code \
+                 after `cleanupPeriodDays`.",
+        agent: "sid-code 3f3215144f68 deletes at every interactive start, in all projects, also sessions that another \
+                process has open; checkpoints, work logs and intents stay. Claude Code unlinks transcripts by the time \
+                the file was last changed; backups of files and the prompt history stay.",
+        repair: "Nothing by itself; a repair that makes a session loadable again takes the reason away. Copy the file \
+                 elsewhere before the agent is started again. For Claude Code raise `cleanupPeriodDays` in settings.json.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// So many files are named in one finding.
+const FILES: usize = 5000;
+
+pub(super) fn check(world: &mut World<'_>) {
+    sid(world);
+    claude(world);
+}
+
+/// What sid-code keeps.
+struct Retention {
+    enabled: bool,
+    max_age: Option<i64>,
+    max_count: usize,
+    min_age: i64,
+}
+
+fn sid(world: &mut World<'_>) {
+    let mut stores: Vec<(u32, Retention, Vec<Candidate>)> = Vec::new();
+    for at in 0..world.notes.len() {
+        let note = &world.notes[at];
+        let n = note.file;
+        let Some(file) = world.discovery.files.get(n as usize) else { continue };
+        let in_place = world.layout(file).is_some_and(|l| matches!(l, Layout::SidProject | Layout::SidSessions));
+        if file.dialect != Some(Dialect::Sid) || !in_place || file.name.as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        let Some(store) = world.aliases.store(world.discovery, file) else { continue };
+        let slot = match stores.iter().position(|s| s.0 == store) {
+            Some(slot) => slot,
+            None => {
+                stores.push((store, retention(world, store), Vec::new()));
+                stores.len() - 1
+            }
+        };
+        let (_, kept, candidates) = &mut stores[slot];
+        if !kept.enabled {
+            continue;
+        }
+        match note.corrupt() {
+            Some(why) if note.holds_message() => {
+                let finding = corrupt(world, file, why);
+                world.add(Some(n), finding);
+            }
+            Some(_) => candidates.push(Candidate { file: n, updated: None, corrupt: true }),
+            None => candidates.push(Candidate { file: n, updated: note.updated(), corrupt: false }),
+        }
+    }
+    for (store, kept, candidates) in stores {
+        sid_store(world, store, &kept, candidates);
+    }
+}
+
+struct Candidate {
+    file: u32,
+    updated: Option<i64>,
+    corrupt: bool,
+}
+
+fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt) -> crate::finding::Finding {
+    let path = world.discovery.path(file);
+    DELETION_AHEAD
+        .at(Place::default())
+        .path(&path)
+        .effect(format!("{} deletes it at its next interactive start: {}", Dialect::Sid.loader(), why.reason()))
+        .fact("files", vec![path.to_string_lossy().into_owned()])
+        .fact("reason", why.reason())
+        .fact("date", "next start")
+}
+
+fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates: Vec<Candidate>) {
+    let empty: Vec<u32> = candidates.iter().filter(|c| c.corrupt).map(|c| c.file).collect();
+    if !empty.is_empty() {
+        let effect = format!(
+            "{} deletes {} without a message at its next interactive start",
+            Dialect::Sid.loader(),
+            counted(empty.len() as u64, "file")
+        );
+        grouped(world, store, &empty, "no message", effect, None);
+    }
+    candidates.retain(|c| !c.corrupt);
+    // The newest first; a time that cannot be read stands last. Whether 50 are newer is known for a whole store only.
+    candidates.sort_by_key(|c| (std::cmp::Reverse(c.updated), c.file));
+    let whole = world.is_whole(store);
+    let (mut old, mut beyond, mut first) = (Vec::new(), Vec::new(), None::<i64>);
+    for (place, candidate) in candidates.iter().enumerate() {
+        let age = candidate.updated.map(|at| world.now.saturating_sub(at));
+        if age.is_some_and(|age| age < kept.min_age) {
+            continue;
+        }
+        if let (Some(age), Some(max_age), Some(at)) = (age, kept.max_age, candidate.updated)
+            && age > max_age
+        {
+            let due = at.saturating_add(max_age);
+            first = Some(first.map_or(due, |f| f.min(due)));
+            old.push(candidate.file);
+        } else if whole && place >= kept.max_count {
+            beyond.push(candidate.file);
+        }
+    }
+    if !old.is_empty() {
+        let days = kept.max_age.unwrap_or(0) / DAY_MS;
+        let effect = format!(
+            "{} deletes {} at its next interactive start: not updated for {days} days",
+            Dialect::Sid.loader(),
+            counted(old.len() as u64, "session")
+        );
+        grouped(world, store, &old, &format!("older than {days} days"), effect, first);
+    }
+    if !beyond.is_empty() {
+        let effect = format!(
+            "{} deletes {} at its next interactive start: beyond the newest {}",
+            Dialect::Sid.loader(),
+            counted(beyond.len() as u64, "session"),
+            kept.max_count
+        );
+        grouped(world, store, &beyond, &format!("beyond the newest {}", kept.max_count), effect, None);
+    }
+}
+
+/// One finding for many files of a store; of a single file that a person passed it belongs to the file.
+fn grouped(world: &mut World<'_>, store: u32, files: &[u32], reason: &str, effect: String, due: Option<i64>) {
+    let paths: Vec<String> = files.iter().take(FILES).map(|&n| world.path_text(n)).collect();
+    let mut finding = DELETION_AHEAD
+        .at(Place::default())
+        .severity(Severity::Info)
+        .path(&world.store_path(store))
+        .effect(effect)
+        .fact("files", paths)
+        .fact("reason", reason)
+        .fact("date", due.map_or_else(|| "next start".to_owned(), time::format))
+        .count(files.len() as u64);
+    if files.len() > FILES {
+        finding.more = Some((files.len() - FILES) as u64);
+    }
+    let single = match files {
+        [one] => world.is_single(*one).then_some(*one),
+        _ => None,
+    };
+    world.add(single, finding);
+}
+
+fn claude(world: &mut World<'_>) {
+    let mut stores: Vec<(u32, i64, Vec<u32>, i64)> = Vec::new();
+    for (n, file) in (0_u32..).zip(&world.discovery.files) {
+        let in_place = world.layout(file) == Some(Layout::ClaudeProject);
+        if file.kind != FileKind::Main || file.dialect != Some(Dialect::Claude) || !in_place {
+            continue;
+        }
+        let Some(store) = world.aliases.store(world.discovery, file) else { continue };
+        let slot = match stores.iter().position(|s| s.0 == store) {
+            Some(slot) => slot,
+            None => {
+                stores.push((store, cleanup_period(world, store), Vec::new(), i64::MAX));
+                stores.len() - 1
+            }
+        };
+        let (_, period, due, first) = &mut stores[slot];
+        let at = file.mtime_ms.saturating_add(*period);
+        if at < world.now {
+            due.push(n);
+            *first = (*first).min(at);
+        }
+    }
+    for (store, period, due, first) in stores {
+        if due.is_empty() {
+            continue;
+        }
+        let days = period / DAY_MS;
+        let effect = format!(
+            "Claude Code deletes {} at its next start: not changed for {days} days",
+            counted(due.len() as u64, "transcript")
+        );
+        grouped(world, store, &due, &format!("older than {days} days"), effect, Some(first));
+    }
+}
+
+/// The settings of a store's home, when they can be read. They are small; a longer file is none.
+fn settings(world: &World<'_>, store: u32) -> Option<Value> {
+    const LONGEST: u64 = 1 << 20;
+    let path = world.home(store)?.join("settings.json");
+    let bytes = Source::open(&path).ok()?.read_range(0, LONGEST).ok()?;
+    serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
+}
+
+/// Claude Code's `cleanupPeriodDays` in milliseconds.
+fn cleanup_period(world: &World<'_>, store: u32) -> i64 {
+    let days = settings(world, store).and_then(|s| s.get("cleanupPeriodDays")?.as_f64()).filter(|d| *d >= 0.0);
+    let days = days.unwrap_or(30.0).min(1e6);
+    (days * DAY_MS as f64) as i64
+}
+
+fn retention(world: &World<'_>, store: u32) -> Retention {
+    let settings = settings(world, store);
+    let set = settings.as_ref().and_then(|s| s.get("sessionRetention"));
+    let period = |key: &str| set.and_then(|s| s.get(key)?.as_str()).and_then(parse_period);
+    Retention {
+        enabled: set.and_then(|s| s.get("enabled")?.as_bool()).unwrap_or(true),
+        max_age: period("maxAge").or(Some(30 * DAY_MS)),
+        max_count: set
+            .and_then(|s| s.get("maxCount")?.as_u64())
+            .filter(|n| *n > 0)
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(50),
+        min_age: period("minRetention").unwrap_or(DAY_MS),
+    }
+}
+
+/// `12h`, `30d`, `4w`, `2m` (months of 30 days).
+fn parse_period(text: &str) -> Option<i64> {
+    let unit = match text.as_bytes().last()? {
+        b'h' => DAY_MS / 24,
+        b'd' => DAY_MS,
+        b'w' => 7 * DAY_MS,
+        b'm' => 30 * DAY_MS,
+        _ => return None,
+    };
+    let number = &text[..text.len() - 1];
+    if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    number.parse::<i64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods() {
+        assert_eq!(parse_period("30d"), Some(30 * DAY_MS));
+        assert_eq!(parse_period("2w"), Some(14 * DAY_MS));
+        assert_eq!(parse_period("1m"), Some(30 * DAY_MS));
+        for odd in ["", "d", "-1d", "3y", "30", "99999999999999999d"] {
+            assert_eq!(parse_period(odd), None, "{odd}");
+        }
+    }
+}

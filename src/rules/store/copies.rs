@@ -1,0 +1,317 @@
+//! The same session, or the same record, in several files: copies of sync tools (S518), one id in two places (S519),
+//! records in two sessions (S524); and where the parents that a file lacks are (C212 is made of it).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use super::sample::Sample;
+use super::scan::{Hit, scan_ids};
+use super::{Elsewhere, NAMED, World, alias};
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Place, Rule, Severity};
+use crate::record::facts::{Id, flag};
+use crate::record::pass;
+use crate::rules::counted;
+use crate::store::meter::Meter;
+use crate::store::{FileKind, Layout, copied_from};
+
+pub(super) static SYNC_COPY: Rule = Rule {
+    code: "S518",
+    name: "sync-copy",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "A conflict copy of a session that a sync tool or a file manager left beside it, with how many records \
+               only the copy has, and how many only the original.",
+        arises: "Two machines wrote the same session while they were apart; the sync tool keeps one under the name and \
+                 the other under a name of its own.",
+        agent: "claude-agent-sdk 0.2.189 takes only names that are a UUID for sessions, so turns that only the copy has \
+                are missing. sid-code 3f3215144f68 lists the copy under the original's id, and its clean-up counts it; \
+                pi 1.6.0 lists it as another session.",
+        repair: "Nothing: if the copy only goes on where the original ends, its last lines can be appended by hand.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static SAME_ID_TWICE: Rule = Rule {
+    code: "S519",
+    name: "same-id-twice",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "One session id in two places of the store: in two project folders, or a `.jsonl` beside a whole-file \
+               `.json` of the same id, or in two files of one folder. Which of them a resume takes.",
+        arises: "A file was copied into another project's folder; a session of an old version was resumed, and the new \
+                 file holds the new messages only; pi's file was copied under another time.",
+        agent: "sid-code 3f3215144f68 takes the current project's `.jsonl`, then its `.json`, then the flat folder, then \
+                the other projects in the order of the file system, and does not fall through when the first does not \
+                load: a `.jsonl` shadows a whole `.json`. claude-agent-sdk 0.2.189 lists the newest and opens the one \
+                in the folder that it is asked for, else the first in the order of the file system. pi 1.6.0 lists \
+                both and opens the one whose file it is given.",
+        repair: "Nothing: both may hold what the other lacks.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static SHARED_RECORD: Rule = Rule {
+    code: "S524",
+    name: "shared-record",
+    severity: Severity::Warning,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "Message records with the same id and time in two sessions, none of which bears a fork's mark: counted \
+               for each pair of files. In stores of more than half a million records only a sample is compared; runs \
+               of shared records are still seen.",
+        arises: "A prompt was delivered to two sessions, or a part of one was copied into another by hand.",
+        agent: "Every loader reads one file only and brings the record back in both: the model acts on a prompt that \
+                was meant for another session, and usage is counted twice.",
+        repair: "Nothing: to which session it belongs only a person can say.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
+    sync_copies(world);
+    let twins = same_id(world);
+    shared(world, sample, &twins);
+}
+
+fn sync_copies(world: &mut World<'_>) {
+    let copies: Vec<(u32, Option<Vec<u8>>)> = (0_u32..)
+        .zip(&world.discovery.files)
+        .filter(|(_, file)| file.kind == FileKind::SyncCopy)
+        .map(|(n, file)| (n, original(file.name.as_encoded_bytes())))
+        .collect();
+    if copies.is_empty() {
+        return;
+    }
+    // One pass for all: a store may hold thousands of copies.
+    let mut originals: HashMap<(u32, &[u8]), Option<u32>> = copies
+        .iter()
+        .filter_map(|(n, name)| Some(((world.discovery.files[*n as usize].folder, name.as_deref()?), None)))
+        .collect();
+    for (n, file) in (0_u32..).zip(&world.discovery.files) {
+        if let Some(slot) = originals.get_mut(&(file.folder, file.name.as_encoded_bytes())) {
+            *slot = Some(n);
+        }
+    }
+    for (n, name) in &copies {
+        let (n, file) = (*n, &world.discovery.files[*n as usize]);
+        let path = world.discovery.path(file);
+        let original = name.as_deref().and_then(|name| originals.get(&(file.folder, name)).copied().flatten());
+        let dialect = file.dialect.unwrap_or(Dialect::Claude);
+        let mut finding = SYNC_COPY.at(Place::default()).path(&path);
+        let effect = match original {
+            None => "the original is not there".to_owned(),
+            Some(other) => {
+                finding = finding.fact("original", world.path_text(other));
+                match (ids(world, n, dialect), ids(world, other, dialect)) {
+                    (Ok(copy), Ok(original)) => {
+                        let only_here = copy.iter().filter(|id| !original.contains(*id)).count();
+                        let only_there = original.iter().filter(|id| !copy.contains(*id)).count();
+                        finding = finding
+                            .fact("records", copy.len())
+                            .fact("only_in_copy", only_here)
+                            .fact("only_in_original", only_there);
+                        match (only_here, only_there) {
+                            (0, _) => "the original has every record of it".to_owned(),
+                            (n, 0) => {
+                                format!("it goes on with {} that the original lacks", counted(n as u64, "record"))
+                            }
+                            (n, m) => format!(
+                                "{} stand only in it, and {} only in the original",
+                                counted(n as u64, "record"),
+                                counted(m as u64, "record")
+                            ),
+                        }
+                    }
+                    (Err(e), _) => {
+                        world.unreadable(path.clone(), &e);
+                        "its records cannot be read".to_owned()
+                    }
+                    (_, Err(_)) => "the original's records cannot be read".to_owned(),
+                }
+            }
+        };
+        let sees = match dialect {
+            Dialect::Claude => "does not see it",
+            _ => "takes it for a session",
+        };
+        let finding = finding.effect(format!("{} {sees}; {effect}", dialect.loader()));
+        world.add(None, finding);
+    }
+}
+
+/// The name of the file that a copy was made of. In a Claude Code project a host's name may follow the id.
+fn original(name: &[u8]) -> Option<Vec<u8>> {
+    copied_from(name).or_else(|| {
+        let id = name.get(..36).filter(|id| crate::store::is_uuid(id))?;
+        Some([id, b".jsonl"].concat())
+    })
+}
+
+/// The ids of a file's records. Read like a session, and let go at once.
+fn ids(world: &World<'_>, n: u32, dialect: Dialect) -> std::io::Result<HashSet<Id>> {
+    let source = world.discovery.open(&world.discovery.files[n as usize])?;
+    let facts = pass::read(&source, dialect, &Meter::default())?;
+    Ok(facts.records.iter().filter(|r| r.has(flag::ID_STRING)).map(|r| r.id).collect())
+}
+
+/// S519. Returns the pairs of files that bear one id: what they share is no shared record.
+fn same_id(world: &mut World<'_>) -> HashSet<(u32, u32)> {
+    // Hash of the id, store, file; pi's id by its header, the others' by the name.
+    let mut known: Vec<(u64, u32, u32)> = Vec::new();
+    for (n, file) in (0_u32..).zip(&world.discovery.files) {
+        let in_store = world.layout(file).is_some_and(|l| !matches!(l, Layout::Plain | Layout::Stdin | Layout::File));
+        let Some(store) = world.aliases.store(world.discovery, file).filter(|_| in_store && !world.is_single(n)) else {
+            continue;
+        };
+        match file.dialect {
+            Some(dialect) if dialect.is_pi() => {
+                let inside = world.note(n).and_then(|note| note.ids().next());
+                let named = alias::named_id(file).map(|id| alias::hash(file.dialect, id));
+                known.extend(inside.or(named).map(|id| (id, store, n)));
+            }
+            _ => known.extend(alias::named_id(file).map(|id| (alias::hash(file.dialect, id), store, n))),
+        }
+    }
+    known.sort_unstable();
+    let mut twins = HashSet::new();
+    for group in known.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|group| group.len() > 1) {
+        let files: Vec<u32> = group.iter().map(|k| k.2).collect();
+        for (at, &a) in files.iter().enumerate().take(NAMED) {
+            twins.extend(files[at + 1..].iter().map(|&b| (a.min(b), a.max(b))));
+        }
+        twin(world, &files);
+    }
+    twins
+}
+
+/// One finding for one id, at the first file that a resume does not take.
+fn twin(world: &mut World<'_>, files: &[u32]) {
+    let entry = |n: u32| &world.discovery.files[n as usize];
+    let dialect = entry(files[0]).dialect.unwrap_or(Dialect::Sid);
+    let folder = |n: u32| world.discovery.folder(entry(n)).map(|f| f.path.as_path()).unwrap_or(Path::new(""));
+    let same_folder = files.iter().all(|&n| folder(n) == folder(files[0]));
+    let shadow = dialect == Dialect::Sid && same_folder;
+    let (taken, left) = if shadow {
+        // `.jsonl` before `.json`
+        let lines = files.iter().copied().find(|&n| entry(n).kind == FileKind::Main).unwrap_or(files[0]);
+        (Some(lines), files.iter().copied().find(|&n| n != lines))
+    } else {
+        (None, files.last().copied())
+    };
+    let Some(left) = left else { return };
+    let loader = dialect.loader();
+    let effect = match (dialect, taken) {
+        (_, Some(taken)) => {
+            let name = crate::text::lossy(entry(taken).name.as_encoded_bytes());
+            format!("{loader} takes '{name}' and does not fall through when it does not load")
+        }
+        (Dialect::Sid, None) => {
+            format!("{loader} takes the one of the current project, else the first in the file system's order")
+        }
+        (Dialect::Claude, None) => {
+            format!(
+                "{loader} lists the newest, and opens the first in the file system's order unless a folder is named"
+            )
+        }
+        (_, None) => format!("{loader} lists both, and opens the one whose file it is given"),
+    };
+    let paths: Vec<String> = files.iter().take(NAMED).map(|&n| world.path_text(n)).collect();
+    let mut finding = SAME_ID_TWICE
+        .at(Place::default())
+        .path(&world.discovery.path(entry(left)))
+        .effect(effect)
+        .fact("files", paths)
+        .count(files.len() as u64);
+    if let Some(taken) = taken {
+        finding = finding.fact("taken", world.path_text(taken));
+    }
+    world.add(Some(left), finding);
+}
+
+fn shared(world: &mut World<'_>, sample: &mut Sample, twins: &HashSet<(u32, u32)>) {
+    let rate = sample.rate();
+    for pair in sample.shared() {
+        let (a, b) = pair.files;
+        let store = |n: u32| world.aliases.store(world.discovery, &world.discovery.files[n as usize]);
+        if twins.contains(&(a.min(b), a.max(b))) || store(a) != store(b) {
+            continue;
+        }
+        let (dialect, messages) = (world.discovery.files[b as usize].dialect, pair.ids.len() as u64);
+        let mut finding = SHARED_RECORD
+            .at(Place::default())
+            .path(&world.discovery.path(&world.discovery.files[b as usize]))
+            .effect(format!(
+                "{} brings {} back in both sessions",
+                dialect.unwrap_or(Dialect::Claude).loader(),
+                counted(messages, "message")
+            ))
+            .fact("other", world.path_text(a))
+            .count(messages);
+        if let Some(rate) = rate.filter(|rate| *rate > 1) {
+            finding = finding.fact("sampled_one_of", rate);
+        }
+        if let Some(hit) = world.find_first(b, pair.ids) {
+            finding.place = Place::span(hit.line, hit.offset, hit.length).with_id(Some(hit.id));
+        }
+        world.add(Some(b), finding);
+    }
+}
+
+/// So many bytes of neighbours are searched for parents that the sample does not hold.
+const SEARCHED: u64 = 256 << 20;
+
+/// Where the parents that files lack are: in the sample, and where that is not complete, in the files beside them.
+pub(super) fn elsewhere(world: &World<'_>, sample: &mut Sample) -> Vec<Elsewhere> {
+    let complete = sample.rate() == Some(1);
+    let mut found: Vec<Elsewhere> = Vec::new();
+    let mut open: BTreeMap<u32, Vec<(u32, u32, Id)>> = BTreeMap::new();
+    for note in world.notes {
+        let Some(file) = world.discovery.files.get(note.file as usize) else { continue };
+        let store = world.aliases.store(world.discovery, file);
+        for missing in note.missing() {
+            let others = sample.files_with(missing.parent.short(), note.file);
+            let other = others.into_iter().find(|&n| {
+                let other = &world.discovery.files[n as usize];
+                world.aliases.store(world.discovery, other) == store && other.dialect == file.dialect
+            });
+            match other {
+                Some(other) => found.push(Elsewhere { file: note.file, line: missing.line, other }),
+                None if !complete => {
+                    open.entry(file.folder).or_default().push((note.file, missing.line, missing.parent));
+                }
+                None => {}
+            }
+        }
+    }
+    let mut budget = SEARCHED;
+    for (folder, wanted) in open {
+        let ids: HashSet<u64> = wanted.iter().map(|w| w.2.short()).collect();
+        for (n, file) in (0_u32..).zip(&world.discovery.files) {
+            if file.folder != folder || file.kind != FileKind::Main || file.size > budget {
+                continue;
+            }
+            budget -= file.size;
+            let hits: Vec<Hit> = match world.discovery.open(file) {
+                Ok(source) => scan_ids(&source, file.dialect, ids.clone(), false).unwrap_or_default(),
+                Err(_) => continue,
+            };
+            for hit in hits {
+                let id = Id::of(hit.id.as_bytes());
+                let here = wanted.iter().filter(|w| w.2 == id && w.0 != n);
+                found.extend(here.map(|w| Elsewhere { file: w.0, line: w.1, other: n }));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup_by_key(|e| (e.file, e.line));
+    found
+}

@@ -1,0 +1,93 @@
+//! How a session stopped: with a question nobody answered (S501), or with results nobody answered (S502).
+//!
+//! Judged on what would be sent next (`chain::sent`), so after sid-code's own cleaning: a call that was never answered is
+//! dropped first, and what stood before it is then the end. How the *process* ended is another question with another
+//! answer.
+
+use super::{Context, NAMED};
+use crate::chain::sent::Interruption;
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Rule, Severity};
+use crate::record::facts::{NO_TIME, flag};
+use crate::record::time;
+use crate::rules::Collector;
+use crate::session::{Session, Shape};
+
+pub(super) static INTERRUPTED_PROMPT: Rule = Rule {
+    code: "S501",
+    name: "interrupted-prompt",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "The last message that a resume brings back is a typed prompt: a question nobody answered. Output of the \
+               client's own commands and the marker of an interrupt are no question.",
+        arises: "The process was killed or lost its connection before the first answer was written, or the person left. \
+                 In a session that is being written to it is in flight.",
+        agent: "sid-code 3f3215144f68 calls this interrupted_prompt, takes the prompt off the history and offers it \
+                again; it says the same of a session whose last message held nothing but an unanswered call. \
+                claude-agent-sdk 0.2.189 and pi 1.6.0 bring the prompt back as it stands, and the next one follows it.",
+        repair: "Nothing: the next prompt answers it.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) static INTERRUPTED_TURN: Rule = Rule {
+    code: "S502",
+    name: "interrupted-turn",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "The last message that a resume brings back holds tool results, and the model never went on. The finding \
+               names the tools.",
+        arises: "The process ended between a tool's result and the model's next answer. In a session that is being \
+                 written to it is in flight.",
+        agent: "sid-code 3f3215144f68 calls this interrupted_turn and asks whether to go on; it looks the tools' names \
+                up in the message just before. claude-agent-sdk 0.2.189 and pi 1.6.0 bring the results back, and the \
+                next prompt stands behind them.",
+        repair: "Nothing: the turn can be continued.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
+    let session = context.session;
+    if !matches!(session.shape, Shape::Main | Shape::Legacy) || is_closed(session) {
+        return;
+    }
+    let loader = session.dialect.loader();
+    let interruption = &session.sent().interruption;
+    let (n, finding) = match interruption {
+        Interruption::None => return,
+        Interruption::Prompt(n) => {
+            let what = match session.dialect {
+                Dialect::Sid => "interrupted_prompt: taken off the history and offered again",
+                _ => "the prompt comes back, and the next one follows it",
+            };
+            (*n, INTERRUPTED_PROMPT.at(context.place(*n)).effect(format!("{loader}: {what}")))
+        }
+        Interruption::Turn(n, _) => {
+            let mut tools = interruption.tools(&session.facts.names);
+            tools.sort();
+            tools.dedup();
+            tools.truncate(NAMED);
+            let finding = INTERRUPTED_TURN
+                .at(context.place(*n))
+                .effect(format!("{loader}: the results come back, and no answer to them"))
+                .fact("tools", tools);
+            (*n, finding)
+        }
+    };
+    let at = session.record(n).time;
+    let finding = if at == NO_TIME { finding } else { finding.fact("at", time::format(at)) };
+    found.add(if context.live { finding.fact("state", "in flight") } else { finding });
+}
+
+/// Whether the person had the last word in another way: an interrupt, or a command of the client's own.
+fn is_closed(session: &Session) -> bool {
+    const CLOSES: u64 = flag::INTERRUPT | flag::LOCAL_COMMAND | flag::COMPACT_SUMMARY;
+    session.dialect != Dialect::Sid && session.chain.messages.last().is_some_and(|&n| session.record(n).any(CLOSES))
+}

@@ -1,0 +1,287 @@
+//! Lists that the agents keep beside the sessions, against the sessions that are there: a cached list that disagrees
+//! with its folder (S522), and sessions that are known and not on disk (S517).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Deserialize;
+
+use super::{NAMED, World, alias};
+use crate::dialect::Dialect;
+use crate::finding::{Doc, Place, Rule, Severity};
+use crate::record::time;
+use crate::record::value::Value;
+use crate::rules::counted;
+use crate::store::{FileEntry, FileKind, Layout};
+use crate::text::lossy;
+
+pub(super) static ALREADY_DELETED: Rule = Rule {
+    code: "S517",
+    name: "already-deleted",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "Sessions that the prompt history, a list of sessions or checkpoints know and that have no file in the \
+               store: counted for the store. Judged only where a whole home was read.",
+        arises: "Clean-up by age leaves the history, the backups and the checkpoints of what it deletes. sid-code's \
+                 history names processes, of which some never wrote a session.",
+        agent: "A resume by such an id answers that there is no session. sid-code 3f3215144f68 and Claude Code keep \
+                the prompts in the history for good; checkpoints and backups stay until their own clean-up.",
+        repair: "Nothing: prompts can be read from the history, files from checkpoints and backups.",
+        loses: "Nothing is changed.",
+        error_text: Some("No conversation found with session ID"),
+    },
+};
+
+pub(super) static STALE_INDEX: Rule = Rule {
+    code: "S522",
+    name: "stale-index",
+    severity: Severity::Info,
+    fix: None,
+    since: "0.1.0",
+    doc: Doc {
+        what: "A cached list of sessions (`sessions-index.json`), or OpenClaw's `sessions.json`, that names files which \
+               are not there, misses files that are, or cannot be read: counted for each list.",
+        arises: "Claude Code gave the list up around 2.1.30 and left the files; sweeps and copies pass it by. OpenClaw \
+                 starts a new file at a reset and keeps the old transcript without a row.",
+        agent: "claude-agent-sdk 0.2.189 does not read the list; clients before 2.1.30 showed it in their picker and so \
+                hid or offered the wrong sessions. For openclaw 2026.7.35 the list decides which sessions there are: a \
+                transcript without a row is kept history, not garbage.",
+        repair: "Nothing: Claude Code's list is a cache and may be deleted by hand.",
+        loses: "Nothing is changed.",
+        error_text: None,
+    },
+};
+
+/// Where a session is known from.
+mod from {
+    pub(super) const HISTORY: u8 = 1;
+    pub(super) const INDEX: u8 = 2;
+    pub(super) const CHECKPOINTS: u8 = 4;
+}
+
+/// Sessions of one store that are known and not there.
+#[derive(Default)]
+struct Gone {
+    ids: HashMap<u64, u8>,
+    named: Vec<String>,
+    times: Option<(i64, i64)>,
+    bad_rows: u64,
+    full: bool,
+}
+
+impl Gone {
+    fn add(&mut self, id: u64, text: &[u8], source: u8) {
+        /// So many are told apart; more are only known to be more.
+        const KEPT: usize = 200_000;
+        if let Some(known) = self.ids.get_mut(&id) {
+            *known |= source;
+        } else if self.ids.len() >= KEPT {
+            self.full = true;
+        } else {
+            self.ids.insert(id, source);
+            if self.named.len() < NAMED {
+                self.named.push(lossy(text));
+            }
+        }
+    }
+}
+
+pub(super) fn check(world: &mut World<'_>) {
+    let mut gone: BTreeMap<(u32, Dialect), Gone> = BTreeMap::new();
+    indexes(world, &mut gone);
+    histories(world, &mut gone);
+    folders(world, &mut gone);
+    for ((store, dialect), gone) in gone {
+        if gone.ids.is_empty() || !world.is_whole(store) {
+            continue;
+        }
+        let count = gone.ids.len() as u64;
+        let of = |source: u8| gone.ids.values().filter(|known| **known & source != 0).count();
+        let mut finding = ALREADY_DELETED
+            .at(Place::default())
+            .path(&world.store_path(store))
+            .effect(format!("{} cannot resume {}", dialect.loader(), counted(count, "session")))
+            .fact("in_history", of(from::HISTORY))
+            .fact("in_index", of(from::INDEX))
+            .fact("in_checkpoints", of(from::CHECKPOINTS))
+            .fact("sessions", gone.named)
+            .count(count);
+        if let Some((first, last)) = gone.times {
+            finding = finding.fact("first", time::format(first)).fact("last", time::format(last));
+        }
+        if gone.bad_rows > 0 {
+            finding = finding.fact("unreadable_history_rows", gone.bad_rows);
+        }
+        if gone.full {
+            finding = finding.fact("at_least", true);
+        }
+        world.add(None, finding);
+    }
+}
+
+/// Claude Code's `sessions-index.json`; only what is compared.
+#[derive(Deserialize)]
+struct Index {
+    entries: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct Row {
+    session_id: Option<String>,
+    session_file: Option<String>,
+}
+
+fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+    let lists: Vec<(u32, FileEntry)> = (0_u32..)
+        .zip(&world.discovery.files)
+        .filter(|(_, f)| f.kind == FileKind::ListIndex)
+        .map(|(n, f)| (n, f.clone()))
+        .collect();
+    for (n, file) in lists {
+        let Some(store) = world.aliases.store(world.discovery, &file).filter(|_| !world.is_single(n)) else { continue };
+        let path = world.discovery.path(&file);
+        let bytes = match world.read_small(&file) {
+            Ok(bytes) => bytes,
+            Err(e) => {
+                world.unreadable(path, &e);
+                continue;
+            }
+        };
+        let openclaw = file.dialect.is_some_and(Dialect::is_pi);
+        let rows = if openclaw {
+            serde_json::from_slice::<BTreeMap<String, Row>>(&bytes).map(|rows| rows.into_values().collect())
+        } else {
+            serde_json::from_slice::<Index>(&bytes).map(|index| index.entries)
+        };
+        let dialect = if openclaw { Dialect::Openclaw } else { Dialect::Claude };
+        let effect = match dialect {
+            Dialect::Openclaw => format!("{} goes by it", dialect.loader()),
+            _ => format!("{} does not read it; clients before 2.1.30 did", dialect.loader()),
+        };
+        let finding = STALE_INDEX.at(Place::default()).path(&path).effect(effect);
+        let rows: Vec<Row> = match rows {
+            Ok(rows) => rows,
+            Err(e) => {
+                let why = if bytes.is_empty() { "is empty".to_owned() } else { format!("cannot be read: {e}") };
+                world.add(None, finding.fact("why", why));
+                continue;
+            }
+        };
+        let names = |row: &Row| -> Option<String> {
+            let last = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+            row.session_file
+                .as_deref()
+                .and_then(last)
+                .or_else(|| row.session_id.as_ref().map(|id| format!("{id}.jsonl")))
+        };
+        let listed: HashSet<String> = rows.iter().filter_map(names).map(|name| name.to_ascii_lowercase()).collect();
+        let here: HashSet<&[u8]> = world
+            .discovery
+            .files
+            .iter()
+            .filter(|f| f.folder == file.folder)
+            .map(|f| f.name.as_encoded_bytes())
+            .collect();
+        let mut dead = Vec::new();
+        for row in &rows {
+            let Some(name) = names(row) else { continue };
+            if !here.contains(name.as_bytes()) {
+                let id = row.session_id.clone().unwrap_or(name);
+                let hash = alias::hash(Some(dialect), id.as_bytes());
+                if world.aliases.files_by_hash(store, hash).next().is_none() {
+                    gone.entry((store, dialect)).or_default().add(hash, id.as_bytes(), from::INDEX);
+                }
+                dead.push(id);
+            }
+        }
+        let unlisted: Vec<String> = world
+            .discovery
+            .files
+            .iter()
+            .filter(|f| f.folder == file.folder && f.kind == FileKind::Main)
+            .map(|f| lossy(f.name.as_encoded_bytes()))
+            .filter(|name| !listed.contains(&name.to_ascii_lowercase()))
+            .collect();
+        if dead.is_empty() && unlisted.is_empty() {
+            continue;
+        }
+        let (dead_count, unlisted_count) = (dead.len(), unlisted.len());
+        dead.truncate(NAMED);
+        let unlisted: Vec<String> = unlisted.into_iter().take(NAMED).collect();
+        let finding = finding
+            .fact("rows", rows.len())
+            .fact("rows_without_file", dead_count)
+            .fact("files_without_row", unlisted_count)
+            .fact("sessions_without_file", dead)
+            .fact("unlisted", unlisted)
+            .count((dead_count + unlisted_count) as u64);
+        world.add(None, finding);
+    }
+}
+
+fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+    let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::History).cloned().collect();
+    for file in files {
+        let dialect = match world.layout(&file) {
+            Some(Layout::SidHome) => Dialect::Sid,
+            Some(Layout::ClaudeHome) => Dialect::Claude,
+            _ => continue,
+        };
+        let Some(store) = world.aliases.store(world.discovery, &file).filter(|s| world.is_whole(*s)) else { continue };
+        let slot = gone.entry((store, dialect)).or_default();
+        if let Err(e) = history(world, &file, store, dialect, slot) {
+            world.unreadable(world.discovery.path(&file), &e);
+        }
+    }
+}
+
+fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, gone: &mut Gone) -> std::io::Result<()> {
+    let source = world.discovery.open(file)?;
+    let mut lines = source.lines();
+    while let Some(line) = lines.next_line()? {
+        let text = line.bytes.trim_ascii();
+        if text.is_empty() {
+            continue;
+        }
+        let Some(row) = Value::parse(text) else {
+            gone.bad_rows += 1;
+            continue;
+        };
+        // absent in rows of old clients
+        let Some(id) = row.get("sessionId").and_then(|v| v.text()).filter(|id| !id.is_empty()) else { continue };
+        let hash = alias::hash(Some(dialect), id.as_bytes());
+        if world.aliases.files_by_hash(store, hash).next().is_some()
+            || world.aliases.is_registered(store, dialect, id.as_bytes())
+        {
+            continue;
+        }
+        gone.add(hash, id.as_bytes(), from::HISTORY);
+        if let Some(at) = row.get("timestamp").and_then(|v| v.number()).filter(|at| at.abs() < 9e15) {
+            let at = at as i64;
+            gone.times = Some(gone.times.map_or((at, at), |(first, last)| (first.min(at), last.max(at))));
+        }
+    }
+    Ok(())
+}
+
+/// Folders of checkpoints and backups, which bear the session's id.
+fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+    for folder in &world.discovery.folders {
+        let dialect = match folder.layout {
+            Layout::SidCheckpoint => Dialect::Sid,
+            Layout::ClaudeBackup => Dialect::Claude,
+            _ => continue,
+        };
+        let (Some(store), Some(name)) = (world.aliases.store_of_root(folder.root), folder.path.file_name()) else {
+            continue;
+        };
+        let id = name.as_encoded_bytes();
+        if !world.aliases.has(store, dialect, id) && !world.aliases.is_registered(store, dialect, id) {
+            let slot = gone.entry((store, dialect)).or_default();
+            slot.add(alias::hash(Some(dialect), id), id, from::CHECKPOINTS);
+        }
+    }
+}
