@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod options;
 pub mod scan;
 pub mod status;
+mod write;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,0 +1,439 @@
+//! The scan as a page for a person who has never seen one: five lines that say how bad it is, the worst sessions with
+//! what to do about each, then what was found, once per code.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::out::Out;
+use super::scan_json::Report;
+use super::style::{Style, dim, plain, span, strong};
+use super::table::{Grid, keep_end};
+use super::words::{counted, number, paragraph, size};
+use super::{next, verdict};
+use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
+use crate::finding::{Finding, Rule, Severity};
+use crate::rules::registry;
+
+/// How much of everything is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// Every session, not only the worst.
+    pub all: bool,
+    /// How many places of one finding are named.
+    pub places: usize,
+    /// Whether to say more about what was read.
+    pub verbose: bool,
+}
+
+/// How many sessions are listed unless all are.
+const ROWS: usize = 20;
+/// How many names stand on each of the first lines.
+const NAMES: usize = 3;
+/// How many files that could not be read are named.
+const ERRORS: usize = 10;
+
+/// Prints the page.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()> {
+    let page = Page::new(report, extent);
+    page.head(out)?;
+    page.five(out)?;
+    page.sessions(out)?;
+    page.findings(out)?;
+    page.errors(out)?;
+    page.foot(out)
+}
+
+struct Page<'a> {
+    report: Report<'a>,
+    extent: Extent,
+    /// Sessions with something at warning or above, worst first; with `--all` all others behind them.
+    worst: Vec<&'a SessionAudit>,
+    healthy: u64,
+}
+
+impl<'a> Page<'a> {
+    fn new(report: Report<'a>, extent: Extent) -> Self {
+        let sessions = &report.scan.sessions;
+        let mut worst: Vec<&SessionAudit> =
+            sessions.iter().filter(|session| extent.all || worst_of(session) >= Some(Severity::Warning)).collect();
+        worst.sort_by_key(|session| badness(session));
+        let healthy = sessions.iter().filter(|session| worst_of(session) < Some(Severity::Warning)).count() as u64;
+        Page { report, extent, worst, healthy }
+    }
+
+    fn path(&self, session: &SessionAudit) -> PathBuf {
+        let discovery = &self.report.scan.discovery;
+        discovery.files.get(session.file as usize).map(|file| discovery.path(file)).unwrap_or_default()
+    }
+
+    /// A session as a page names it: below its store, because the store is named at the top.
+    fn name(&self, session: &SessionAudit) -> String {
+        let discovery = &self.report.scan.discovery;
+        let path = self.path(session);
+        match discovery.files.get(session.file as usize) {
+            Some(file) => audit::below_store(discovery, file, &path).to_string_lossy().into_owned(),
+            None => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// What is read, and by whose rules.
+    fn head(&self, out: &mut Out) -> io::Result<()> {
+        let scan = self.report.scan;
+        let totals = &scan.totals;
+        let records = totals.records.values().sum::<u64>() + totals.other_types;
+        out.line([strong(format!(
+            "{}, {}, {}",
+            counted(totals.sessions, "session"),
+            counted(records, "record"),
+            size(totals.bytes)
+        ))])?;
+        for (n, root) in (0..).zip(&scan.discovery.roots) {
+            let versions: Vec<&str> = scan.versions.get(&n).into_iter().flatten().map(String::as_str).collect();
+            let of = match versions.as_slice() {
+                [] => String::new(),
+                [one] => format!(" {one}"),
+                [first, .., last] => format!(" {first} to {last}"),
+            };
+            let who = match root.dialect {
+                Some(dialect) => format!("{}{of}, judged by {}", dialect.agent(), dialect.loader()),
+                None => "several agents".to_owned(),
+            };
+            out.line([plain(format!("  {}", root.path.display())), dim(format!("  {who}"))])?;
+            if self.extent.verbose {
+                for note in &root.notes {
+                    paragraph(out, vec![dim("    note: ")], 10, note)?;
+                }
+            }
+        }
+        if self.extent.verbose {
+            self.beside(out)?;
+        }
+        Ok(())
+    }
+
+    /// What was found and is no session.
+    fn beside(&self, out: &mut Out) -> io::Result<()> {
+        let found = &self.report.scan.discovery;
+        let beside = [
+            (found.followed_links, "link followed"),
+            (found.skipped_links, "link not followed"),
+            (found.specials, "FIFO, socket or device not opened"),
+            (found.other_files, "file that is no part of a session store"),
+            (found.other_folders, "folder that is none"),
+            (found.vanished, "file gone before it was read"),
+        ];
+        for (n, what) in beside.into_iter().filter(|(n, _)| *n > 0) {
+            out.line([dim(format!("    {} × {what}", number(n)))])?;
+        }
+        Ok(())
+    }
+
+    /// The first five lines: how many sessions, and the worst of them by name.
+    fn five(&self, out: &mut Out) -> io::Result<()> {
+        out.gap()?;
+        let resume = |verdict: ResumeVerdict| move |session: &SessionAudit| session.resume.verdict == verdict;
+        let lost = |session: &SessionAudit| session.resume.expected.saturating_sub(session.resume.loaded);
+        let missing: u64 = self.all(resume(ResumeVerdict::Partial)).iter().map(|s| u64::from(lost(s))).sum();
+        let history = match missing {
+            0 => "history missing".to_owned(),
+            n => format!("history missing ({})", counted(n, "message")),
+        };
+        self.line(out, Style::Error, "cannot resume", &self.all(resume(ResumeVerdict::None)))?;
+        self.line(out, Style::Error, &history, &self.all(resume(ResumeVerdict::Partial)))?;
+        self.line(out, Style::Error, "would be refused", &self.all(|s| s.api == ApiVerdict::Refused))?;
+        self.deleted(out)?;
+        out.line([
+            span(Style::Good, format!("{:>7}", number(self.healthy))),
+            plain("  healthy"),
+            dim(if self.report.scan.totals.live > 0 {
+                format!("  ({} in use)", number(self.report.scan.totals.live))
+            } else {
+                String::new()
+            }),
+        ])
+    }
+
+    fn all(&self, test: impl Fn(&SessionAudit) -> bool) -> Vec<&'a SessionAudit> {
+        let mut all: Vec<&SessionAudit> = self.report.scan.sessions.iter().filter(|session| test(session)).collect();
+        all.sort_by_key(|session| badness(session));
+        all
+    }
+
+    fn line(&self, out: &mut Out, style: Style, what: &str, sessions: &[&SessionAudit]) -> io::Result<()> {
+        let names: Vec<String> = sessions.iter().take(NAMES).map(|session| self.name(session)).collect();
+        self.count(out, style, sessions.len() as u64, what, &names)
+    }
+
+    fn count(&self, out: &mut Out, style: Style, n: u64, what: &str, names: &[String]) -> io::Result<()> {
+        let style = if n == 0 { Style::Dim } else { style };
+        let lead = format!("{:>7}  {what}", number(n));
+        let more = n.saturating_sub(names.len() as u64);
+        let tail = if more > 0 && !names.is_empty() { format!(" and {} more", number(more)) } else { String::new() };
+        // As many names as there is room for, each long enough to be told from others.
+        let room = out.width().saturating_sub(lead.len() + 2 + tail.len());
+        let each = (room / names.len().max(1)).saturating_sub(2);
+        let names: Vec<String> = names.iter().map(|name| keep_end(name, each.max(14))).collect();
+        let names = if names.is_empty() { String::new() } else { format!("  {}{tail}", names.join(", ")) };
+        out.line([span(style, format!("{:>7}", number(n))), plain(format!("  {what}")), dim(names)])
+    }
+
+    /// Sessions that their agent's own clean-up takes at its next start.
+    fn deleted(&self, out: &mut Out) -> io::Result<()> {
+        const CODE: &str = "S516";
+        if registry::find(CODE).is_none() {
+            return out.line([dim("      -  will be deleted: not looked for")]);
+        }
+        let sessions = self.all(|session| session.findings().iter().any(|f| f.rule.code == CODE));
+        let of_store = self.report.scan.store.iter().filter(|f| f.rule.code == CODE);
+        let n = sessions.len() as u64 + of_store.map(|f| f.count.unwrap_or(1)).sum::<u64>();
+        let names: Vec<String> = sessions.iter().take(NAMES).map(|session| self.name(session)).collect();
+        self.count(out, Style::Warning, n, "will be deleted", &names)
+    }
+
+    /// The worst sessions, each with what to do about it.
+    fn sessions(&self, out: &mut Out) -> io::Result<()> {
+        if self.worst.is_empty() {
+            return Ok(());
+        }
+        out.gap()?;
+        let shown = if self.extent.all { self.worst.len() } else { self.worst.len().min(ROWS) };
+        out.line([strong(if self.extent.all { "Sessions" } else { "Sessions that need a look" })])?;
+        let mut grid = Grid::new(&["", "RESUME", "API", "FINDINGS", "SESSION"]);
+        for session in &self.worst[..shown] {
+            let (style, word) = match worst_of(session) {
+                Some(severity @ (Severity::Error | Severity::Warning)) => (severity.into(), severity.name()),
+                _ => (Style::Good, "healthy"),
+            };
+            grid.row(
+                style,
+                [
+                    word.to_owned(),
+                    verdict::resume_words(session),
+                    session.api.name().replace('_', " "),
+                    codes(session),
+                    self.name(session),
+                ],
+            );
+        }
+        let width = out.width();
+        grid.print(out, |out, n| {
+            let session = self.worst[n];
+            match next::for_session(session.findings(), &self.path(session), session.shape) {
+                Some(command) if worst_of(session) >= Some(Severity::Warning) => {
+                    // Cut, a command could not be run: it stays whole, on a line of its own.
+                    let lead = if command.len() + 11 > width { "    " } else { "           " };
+                    out.line([dim(format!("{lead}{command}"))])
+                }
+                _ => Ok(()),
+            }
+        })?;
+        if shown < self.worst.len() {
+            let more = number((self.worst.len() - shown) as u64);
+            out.line([dim(format!("  and {more} more; --all lists every session"))])?;
+        }
+        Ok(())
+    }
+
+    /// What was found, once per code; information without places.
+    fn findings(&self, out: &mut Out) -> io::Result<()> {
+        let groups = self.groups();
+        if groups.is_empty() {
+            return Ok(());
+        }
+        out.gap()?;
+        out.line([strong("Findings")])?;
+        let mut grid = Grid::new(&["", "", "", "", ""]).right(&[3]);
+        for group in &groups {
+            grid.row(
+                group.severity.into(),
+                [
+                    group.severity.name().to_owned(),
+                    group.rule.code.to_owned(),
+                    group.rule.name.to_owned(),
+                    number(group.count),
+                    group.places(self.extent.places),
+                ],
+            );
+        }
+        grid.print(out, |_, _| Ok(()))
+    }
+
+    /// Findings by code and severity, the worst first.
+    fn groups(&self) -> Vec<Group> {
+        let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &'static str), Group> = BTreeMap::new();
+        let mut add = |finding: &Finding, name: &str| {
+            let key = (std::cmp::Reverse(finding.severity), finding.rule.code);
+            let group = groups.entry(key).or_insert_with(|| Group::new(finding));
+            group.add(finding, name, self.extent.places);
+        };
+        for session in &self.report.scan.sessions {
+            if session.findings().is_empty() {
+                continue;
+            }
+            let name = self.name(session);
+            session.findings().iter().for_each(|finding| add(finding, &name));
+        }
+        for finding in &self.report.scan.store {
+            let name = finding.path.as_deref().map_or_else(|| "the store".to_owned(), short);
+            add(finding, &name);
+        }
+        groups.into_values().collect()
+    }
+
+    fn errors(&self, out: &mut Out) -> io::Result<()> {
+        let scan = self.report.scan;
+        for (title, list) in
+            [("Could not be read", &scan.errors), ("sid-audit itself failed on (please report it)", &scan.defects)]
+        {
+            if list.is_empty() {
+                continue;
+            }
+            out.gap()?;
+            out.line([strong(title)])?;
+            for (path, message) in list.iter().take(ERRORS) {
+                paragraph(out, vec![plain("  ")], 4, &format!("'{}': {message}", path.display()))?;
+            }
+            if list.len() > ERRORS {
+                out.line([dim(format!("  and {} more", number((list.len() - ERRORS) as u64)))])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn foot(&self, out: &mut Out) -> io::Result<()> {
+        let scan = self.report.scan;
+        if scan.interrupted {
+            out.gap()?;
+            let unread = counted(scan.totals.unread, "session");
+            out.line([span(
+                Style::Warning,
+                format!("Interrupted: {unread} not read; the figures above are of the rest"),
+            )])?;
+        }
+        let known = self.known();
+        if known > 0 {
+            out.gap()?;
+            out.line([dim(format!("{} known by the baseline, and fail no run", counted(known, "finding")))])?;
+        }
+        let Some(code) = self.groups().first().map(|group| group.rule.code) else { return Ok(()) };
+        out.gap()?;
+        out.line([plain("next: "), strong(format!("sid-audit explain {code}"))])?;
+        let first = self.worst.first().filter(|session| worst_of(session) >= Some(Severity::Warning));
+        match first.and_then(|session| next::with_path("sid-audit chain", &self.path(session))) {
+            Some(command) => out.line([plain("      "), strong(command)]),
+            None => Ok(()),
+        }
+    }
+
+    fn known(&self) -> u64 {
+        if self.report.known.is_empty() {
+            return 0;
+        }
+        let discovery = &self.report.scan.discovery;
+        let of = |session: &SessionAudit| {
+            let path = self.path(session);
+            let file = discovery.files.get(session.file as usize);
+            let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path));
+            session.findings().len() - self.report.known.unknown(session.findings(), below).count()
+        };
+        self.report.scan.sessions.iter().map(|session| of(session) as u64).sum()
+    }
+}
+
+/// One code at one severity.
+struct Group {
+    rule: &'static Rule,
+    severity: Severity,
+    count: u64,
+    files: u64,
+    last_file: String,
+    first: Vec<String>,
+}
+
+impl Group {
+    fn new(finding: &Finding) -> Self {
+        Group {
+            rule: finding.rule,
+            severity: finding.severity,
+            count: 0,
+            files: 0,
+            last_file: String::new(),
+            first: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, finding: &Finding, name: &str, places: usize) {
+        self.count += finding.count.unwrap_or(1) + finding.more.unwrap_or(0);
+        if self.last_file != name {
+            self.files += 1;
+            self.last_file = name.to_owned();
+        }
+        if self.first.len() < places && self.severity > Severity::Info {
+            let file = short(Path::new(name));
+            self.first.push(match finding.place.line {
+                Some(line) => format!("{file}:{line}"),
+                None => file,
+            });
+        }
+    }
+
+    /// `a.jsonl:12, b.jsonl:3 and 10 more`; of information only in how many files it was found.
+    fn places(&self, places: usize) -> String {
+        if self.severity == Severity::Info || places == 0 {
+            return format!("in {}", counted(self.files, "file"));
+        }
+        let more = self.count.saturating_sub(self.first.len() as u64);
+        match more {
+            0 => self.first.join(", "),
+            more => format!("{} and {} more", self.first.join(", "), number(more)),
+        }
+    }
+}
+
+/// A file's own name, its middle left out when it is long: names begin and end differently.
+fn short(path: &Path) -> String {
+    const LONGEST: usize = 24;
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = name.strip_suffix(".jsonl").map(str::to_owned).unwrap_or(name);
+    let count = name.chars().count();
+    if count <= LONGEST {
+        return name;
+    }
+    let head: String = name.chars().take(8).collect();
+    let tail: String = name.chars().skip(count - 12).collect();
+    format!("{head}…{tail}")
+}
+
+fn worst_of(session: &SessionAudit) -> Option<Severity> {
+    session.findings().iter().map(|finding| finding.severity).max()
+}
+
+/// What sorts the worst first: what does not come back, what would be refused, severity, how many messages are lost.
+fn badness(session: &SessionAudit) -> impl Ord + use<> {
+    let errors = session.findings().iter().filter(|f| f.severity == Severity::Error).count();
+    (
+        session.resume.verdict,
+        std::cmp::Reverse(session.api == ApiVerdict::Refused),
+        std::cmp::Reverse(worst_of(session)),
+        std::cmp::Reverse(session.resume.expected.saturating_sub(session.resume.loaded)),
+        std::cmp::Reverse(errors),
+        session.file,
+    )
+}
+
+/// The codes at warning and above, worst first; the first few and how many more.
+fn codes(session: &SessionAudit) -> String {
+    const CODES: usize = 3;
+    let mut loud: Vec<&Finding> = session.findings().iter().filter(|f| f.severity > Severity::Info).collect();
+    loud.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.rule.code));
+    let mut codes: Vec<&str> = loud.iter().map(|finding| finding.rule.code).collect();
+    codes.dedup();
+    let more = codes.len().saturating_sub(CODES);
+    codes.truncate(CODES);
+    let more = if more > 0 { format!(" +{more}") } else { String::new() };
+    format!("{}{more}", codes.join(" "))
+}
