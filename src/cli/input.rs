@@ -84,7 +84,8 @@ fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBu
             why => format!("'{}' ({}, from {why})", home.path.display(), home.dialect.agent()),
         })
         .collect();
-    Err(Failure::new(format!("there is no agent's home on this machine; looked for {}", tried.join(", ")))
+    Err(Failure::new("there is no agent's home on this machine; looked for")
+        .below(tried)
         .hint("name a session or a folder, or try the demo: sid-audit scan fixtures/demo"))
 }
 

@@ -1,14 +1,16 @@
 //! The scan as a page for a person who has never seen one: five lines that say how bad it is, the worst sessions with
 //! what to do about each, then what was found, once per code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+
+use unicode_width::UnicodeWidthStr;
 
 use super::out::Out;
 use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
-use super::table::{Grid, keep_end};
+use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
 use super::{next, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
@@ -28,8 +30,12 @@ pub struct Extent {
 
 /// How many sessions are listed unless all are.
 const ROWS: usize = 20;
+/// Columns of the numbers on the first lines.
+const COUNT: usize = 7;
 /// How many names stand on each of the first lines.
 const NAMES: usize = 3;
+/// How many places where reading began are named.
+const ROOTS: usize = 4;
 /// How many files that could not be read are named.
 const ERRORS: usize = 10;
 
@@ -91,23 +97,31 @@ impl<'a> Page<'a> {
             counted(records, "record"),
             size(totals.bytes)
         ))])?;
-        for (n, root) in (0..).zip(&scan.discovery.roots) {
-            let versions: Vec<&str> = scan.versions.get(&n).into_iter().flatten().map(String::as_str).collect();
-            let of = match versions.as_slice() {
-                [] => String::new(),
-                [one] => format!(" {one}"),
-                [first, .., last] => format!(" {first} to {last}"),
-            };
+        let roots = &scan.discovery.roots;
+        for (n, root) in (0..).zip(roots).take(if self.extent.verbose { roots.len() } else { ROOTS }) {
             let who = match root.dialect {
-                Some(dialect) => format!("{}{of}, judged by {}", dialect.agent(), dialect.loader()),
-                None => "several agents".to_owned(),
+                Some(dialect) => {
+                    let of = versions(scan.versions.get(&n));
+                    format!("{}{of}, judged by {}", dialect.agent(), dialect.loader())
+                }
+                None => "a folder; each session is told by its content".to_owned(),
             };
-            out.line([plain(format!("  {}", root.path.display())), dim(format!("  {who}"))])?;
+            let path = root.path.display().to_string();
+            if path.len() + who.len() + 4 <= out.width() {
+                out.line([plain(format!("  {path}")), dim(format!("  {who}"))])?;
+            } else {
+                out.text(&format!("  {path}"))?;
+                out.line([dim(format!("    {who}"))])?;
+            }
             if self.extent.verbose {
                 for note in &root.notes {
                     paragraph(out, vec![dim("    note: ")], 10, note)?;
                 }
             }
+        }
+        if roots.len() > ROOTS && !self.extent.verbose {
+            let more = number((roots.len() - ROOTS) as u64);
+            out.line([dim(format!("  and {more} more; --verbose names them"))])?;
         }
         if self.extent.verbose {
             self.beside(out)?;
@@ -147,7 +161,7 @@ impl<'a> Page<'a> {
         self.line(out, Style::Error, "would be refused", &self.all(|s| s.api == ApiVerdict::Refused))?;
         self.deleted(out)?;
         out.line([
-            span(Style::Good, format!("{:>7}", number(self.healthy))),
+            span(Style::Good, format!("{:>COUNT$}", number(self.healthy))),
             plain("  healthy"),
             dim(if self.report.scan.totals.live > 0 {
                 format!("  ({} in use)", number(self.report.scan.totals.live))
@@ -164,21 +178,19 @@ impl<'a> Page<'a> {
     }
 
     fn line(&self, out: &mut Out, style: Style, what: &str, sessions: &[&SessionAudit]) -> io::Result<()> {
-        let names: Vec<String> = sessions.iter().take(NAMES).map(|session| self.name(session)).collect();
-        self.count(out, style, sessions.len() as u64, what, &names)
+        self.count(out, style, sessions.len() as u64, what, &self.names(sessions))
+    }
+
+    fn names(&self, sessions: &[&SessionAudit]) -> Vec<String> {
+        sessions.iter().take(NAMES).map(|session| short(&self.path(session))).collect()
     }
 
     fn count(&self, out: &mut Out, style: Style, n: u64, what: &str, names: &[String]) -> io::Result<()> {
         let style = if n == 0 { Style::Dim } else { style };
-        let lead = format!("{:>7}  {what}", number(n));
-        let more = n.saturating_sub(names.len() as u64);
-        let tail = if more > 0 && !names.is_empty() { format!(" and {} more", number(more)) } else { String::new() };
-        // As many names as there is room for, each long enough to be told from others.
-        let room = out.width().saturating_sub(lead.len() + 2 + tail.len());
-        let each = (room / names.len().max(1)).saturating_sub(2);
-        let names: Vec<String> = names.iter().map(|name| keep_end(name, each.max(14))).collect();
-        let names = if names.is_empty() { String::new() } else { format!("  {}{tail}", names.join(", ")) };
-        out.line([span(style, format!("{:>7}", number(n))), plain(format!("  {what}")), dim(names)])
+        let lead = format!("  {what}");
+        let room = out.width().saturating_sub(COUNT + lead.len() + 2);
+        let names = if names.is_empty() { String::new() } else { format!("  {}", as_many(names, n, room)) };
+        out.line([span(style, format!("{:>COUNT$}", number(n))), plain(lead), dim(names)])
     }
 
     /// Sessions that their agent's own clean-up takes at its next start.
@@ -190,8 +202,7 @@ impl<'a> Page<'a> {
         let sessions = self.all(|session| session.findings().iter().any(|f| f.rule.code == CODE));
         let of_store = self.report.scan.store.iter().filter(|f| f.rule.code == CODE);
         let n = sessions.len() as u64 + of_store.map(|f| f.count.unwrap_or(1)).sum::<u64>();
-        let names: Vec<String> = sessions.iter().take(NAMES).map(|session| self.name(session)).collect();
-        self.count(out, Style::Warning, n, "will be deleted", &names)
+        self.count(out, Style::Warning, n, "will be deleted", &self.names(&sessions))
     }
 
     /// The worst sessions, each with what to do about it.
@@ -246,6 +257,10 @@ impl<'a> Page<'a> {
         }
         out.gap()?;
         out.line([strong("Findings")])?;
+        let name = groups.iter().map(|group| group.rule.name.len()).max().unwrap_or(0);
+        let count = groups.iter().map(|group| number(group.count).len()).max().unwrap_or(0);
+        // What severity, code, name and count leave, with the gaps between them.
+        let room = out.width().saturating_sub(2 + 7 + 2 + 4 + 2 + name + 2 + count + 2);
         let mut grid = Grid::new(&["", "", "", "", ""]).right(&[3]);
         for group in &groups {
             grid.row(
@@ -255,7 +270,7 @@ impl<'a> Page<'a> {
                     group.rule.code.to_owned(),
                     group.rule.name.to_owned(),
                     number(group.count),
-                    group.places(self.extent.places),
+                    group.places(room),
                 ],
             );
         }
@@ -381,16 +396,34 @@ impl Group {
         }
     }
 
-    /// `a.jsonl:12, b.jsonl:3 and 10 more`; of information only in how many files it was found.
-    fn places(&self, places: usize) -> String {
-        if self.severity == Severity::Info || places == 0 {
+    /// `a:12, b:3 and 10 more`; of information only in how many files it was found.
+    fn places(&self, room: usize) -> String {
+        if self.first.is_empty() {
             return format!("in {}", counted(self.files, "file"));
         }
-        let more = self.count.saturating_sub(self.first.len() as u64);
-        match more {
-            0 => self.first.join(", "),
-            more => format!("{} and {} more", self.first.join(", "), number(more)),
-        }
+        as_many(&self.first, self.count, room)
+    }
+}
+
+/// As many of these as there is room for, and how many there are beside them.
+fn as_many(names: &[String], count: u64, room: usize) -> String {
+    let text = |n: usize| {
+        let more = count.saturating_sub(n as u64);
+        let tail = if more > 0 { format!(" and {} more", number(more)) } else { String::new() };
+        format!("{}{tail}", names[..n].join(", "))
+    };
+    (2..=names.len()).rev().map(text).find(|text| text.width() <= room).unwrap_or_else(|| text(names.len().min(1)))
+}
+
+/// ` 2.0.9 to 2.1.10`: the oldest and the newest version that was seen.
+fn versions(seen: Option<&BTreeSet<String>>) -> String {
+    let key = |version: &&String| -> Vec<u64> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
+    let oldest = seen.and_then(|seen| seen.iter().min_by_key(key));
+    let newest = seen.and_then(|seen| seen.iter().max_by_key(key));
+    match (oldest, newest) {
+        (Some(one), Some(other)) if one == other => format!(" {one}"),
+        (Some(first), Some(last)) => format!(" {first} to {last}"),
+        _ => String::new(),
     }
 }
 
