@@ -9,7 +9,7 @@ use crate::record::again;
 use crate::record::facts::{Kind, flag};
 use crate::record::pass::streams;
 use crate::rules::gate::Gate;
-use crate::rules::{self, Context, api, resume};
+use crate::rules::{self, Context, legal, resume};
 use crate::session::{Session, Shape};
 use crate::text::Text;
 
@@ -23,7 +23,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (mut findings, healed) = rules::session_findings(context);
     let resume = resume::judge(context, &findings, healed.as_ref());
     drop(healed);
-    let (api, api_codes) = api::judge(session, &findings, live);
+    let (api, api_codes) = legal::api(context, &findings);
     findings.retain(|finding| gate.keeps(finding));
     findings.shrink_to_fit();
     let lines = &session.facts.lines;

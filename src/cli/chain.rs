@@ -13,7 +13,8 @@ use super::status::Status;
 use crate::audit::elsewhere::{self, Seen};
 use crate::audit::{self, PLACES, keep};
 use crate::chain::survey::{Gap, Survey};
-use crate::chain::{self, Mode, Stop, linear, tail};
+use crate::chain::tail::Tail;
+use crate::chain::{self, Chain, Mode, Stop, linear};
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
 use crate::report::out::Out;
@@ -99,14 +100,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let context = Context { session: &session, live, now, places: PLACES };
     let audit = keep::judge(0, &context, &gate);
     if let Some(id) = &arguments.leaf {
-        follow(&mut session, id)?;
+        let chain = other_chain(&session, id)?;
+        session = session.following(chain);
     }
     let survey = Survey::new(session.dialect, &session.facts, &session.graph, &session.chain);
     let seen = seen_elsewhere(&input, &session, &survey, arguments, &meter)?;
     let mut versions = BTreeSet::new();
     keep::versions(&session, &mut versions);
-    let messages: &[u32] = if session.chain.refusal.is_none() { &session.chain.messages } else { &[] };
-    let tail = arguments.tail.map(|n| tail::tail(&session.facts, messages, n as usize));
+    let tail = arguments.tail.map(|n| Tail::new(&session.facts, session.sent(), n as usize));
     let linear = arguments.compare.map(|_| linear::compare(&session.facts, &session.chain));
     let below = match input.discovery.files.first() {
         Some(file) => audit::below_store(&input.discovery, file, &session.path),
@@ -189,8 +190,8 @@ fn read(input: &mut Input, arguments: &Arguments, meter: &Meter) -> anyhow::Resu
         .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
 }
 
-/// Lets the session follow the chain of another record.
-fn follow(session: &mut Session, id: &str) -> Result<(), Failure> {
+/// The chain of another record.
+fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
     let (facts, graph) = (&session.facts, &session.graph);
     let listed = || format!("`{}` names the leaves", command(&session.path));
     if matches!(session.shape, Shape::Legacy | Shape::Sidechain) || session.chain.mode == Mode::Linear {
@@ -215,10 +216,7 @@ fn follow(session: &mut Session, id: &str) -> Result<(), Failure> {
     }
     let chain = chain::load_from(session.dialect, facts, graph, leaf);
     let (at, gap) = match chain.stop {
-        Stop::Root => {
-            session.chain = chain;
-            return Ok(());
-        }
+        Stop::Root => return Ok(chain),
         Stop::MissingParent(n) => (n, Gap::Missing),
         Stop::Repeat(n) if session.record(n).id == session.record(n).parent => (n, Gap::Own),
         Stop::Repeat(n) => (n, Gap::Loop),

@@ -286,7 +286,7 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
     let (session, survey) = (report.session, report.survey);
     let rows = Rows::new(session);
     let messages: &[u32] = if session.chain.refusal.is_none() { &session.chain.messages } else { &[] };
-    let shown = report.tail.map_or(messages, |tail| messages.get(tail.start..).unwrap_or_default());
+    let shown = report.tail.map_or(messages, Tail::kept);
     let under = Under { path: &session.path, below: report.below, shape: session.shape };
     let own = (!report.other_leaf).then_some(report.audit);
     let document = Document {
@@ -323,8 +323,8 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
         tail: report.tail.map(|tail| TailJson {
             asked: tail.asked,
             messages: shown.len(),
-            start: messages.get(tail.start).map(|&n| rows.place(n)),
-            plain_start: messages.get(tail.plain).map(|&n| rows.place(n)),
+            start: tail.messages.get(tail.start).map(|&n| rows.place(n)),
+            plain_start: tail.messages.get(tail.plain).map(|&n| rows.place(n)),
             a_plain_cut_would_break: tail.broken.iter().map(|&n| rows.place(n)).collect(),
         }),
         compare: report.linear.map(|linear| LinearJson {

@@ -167,8 +167,7 @@ fn more(out: &mut Out, count: usize) -> io::Result<()> {
 pub fn tail(out: &mut Out, report: &Report<'_>, tail: &Tail, content: bool) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;
-    let all = returned(report);
-    let kept = all.get(tail.start..).unwrap_or_default();
+    let kept = tail.kept();
     let moved = match tail.start.cmp(&tail.plain) {
         std::cmp::Ordering::Less => format!(", {} more than asked for", tail.plain - tail.start),
         std::cmp::Ordering::Equal => String::new(),

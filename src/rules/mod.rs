@@ -3,7 +3,6 @@
 //! A rule is declared once, as a `static` in its family's file, and the family's `check` makes findings of it. Rules know
 //! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
 
-pub mod api;
 pub mod baseline;
 pub mod chain;
 pub mod fingerprint;
@@ -38,6 +37,8 @@ pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>)
     let mut found = Collector::new(context.places);
     lines::check(context, &mut found);
     let healed = chain::check(context, &mut found);
+    tools::check(context, &mut found);
+    messages::check(context, &mut found);
     (found.finish(), healed)
 }
 
