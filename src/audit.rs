@@ -4,8 +4,10 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
+pub mod elsewhere;
 mod join;
 pub mod keep;
+mod live;
 mod scan;
 mod totals;
 
@@ -19,7 +21,8 @@ use crate::rules::gate::Gate;
 use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
-pub use scan::{below_store, is_session, scan, shape_of};
+pub use live::is_live;
+pub use scan::{add_stdin, below_store, is_session, scan, shape_of};
 pub use totals::Totals;
 
 /// What a resume brings back, against what an undamaged file would bring back.

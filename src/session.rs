@@ -97,6 +97,12 @@ impl Session {
         })
     }
 
+    /// The same session as if its agent had taken another leaf.
+    #[must_use]
+    pub fn following(self, chain: Chain) -> Self {
+        Session { chain, sent: OnceLock::new(), ..self }
+    }
+
     /// What its agent would send after a resume.
     pub fn sent(&self) -> &Sent {
         self.sent.get_or_init(|| Sent::new(self))

@@ -18,7 +18,7 @@ const VERSIONS: usize = 100;
 
 /// Judges a session by its findings and keeps what reports need. The verdicts are made from all findings, whatever the
 /// gate then lets through.
-pub(super) fn session(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
+pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (session, live) = (context.session, context.live);
     let (mut findings, healed) = rules::session_findings(context);
     let resume = resume::judge(context, &findings, healed.as_ref());
@@ -160,7 +160,7 @@ pub(super) fn ids(session: &Session) -> BTreeSet<String> {
 }
 
 /// Adds the versions of the agent that wrote this session.
-pub(super) fn versions(session: &Session, versions: &mut BTreeSet<String>) {
+pub fn versions(session: &Session, versions: &mut BTreeSet<String>) {
     let facts = &session.facts;
     let mut last = 0;
     for record in facts.records.iter().filter(|record| record.version != 0) {

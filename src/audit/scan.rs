@@ -11,10 +11,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{Options, Scan, SessionAudit, Totals};
-use super::{join, keep};
+use super::{join, keep, live};
 use crate::dialect::Dialect;
 use crate::rules::Context;
 use crate::rules::store::{StoreCollector, StoreReport, check_store};
@@ -25,8 +25,6 @@ use crate::store::{self, Discovery, FileEntry, FileKind, Folder, Layout, Source}
 
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
-/// A tail is only waited for when the file changed this recently: a store of ten thousand old torn tails costs nothing.
-const RECENT: Duration = Duration::from_secs(60);
 
 /// Reads every session that was found and says what is wrong with it.
 pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan {
@@ -39,11 +37,12 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
     let collector = StoreCollector::default();
     let run = Run { discovery: &discovery, options, registrations: &registrations, meter, collector: &collector };
-    let mut sum = run.all(&order, false);
+    let first: Vec<Turn> = order.iter().map(|&file| Turn { file, before: None }).collect();
+    let mut sum = run.all(&first);
     let later = std::mem::take(&mut sum.later);
     if !later.is_empty() && !meter.stopped() {
         std::thread::sleep(SETTLE);
-        sum.add(run.all(&later, true));
+        sum.add(run.all(&later));
     }
     let (mut sessions, mut errors) = (sum.sessions, sum.errors);
     sessions.sort_unstable_by_key(|session| session.file);
@@ -91,7 +90,7 @@ pub fn shape_of(kind: FileKind) -> Shape {
 }
 
 /// Standard input becomes a file named `-`, in a folder without a name.
-fn add_stdin(discovery: &mut Discovery, source: &Source) {
+pub fn add_stdin(discovery: &mut Discovery, source: &Source) {
     let Some(root) = discovery.roots.iter().position(|root| root.layout == Layout::Stdin) else { return };
     let (kind, told) = match store::sniff(source) {
         Ok(store::Shape::SidSidechain) => (FileKind::Sidechain, Some(Dialect::Sid)),
@@ -130,11 +129,18 @@ struct Run<'a> {
     collector: &'a StoreCollector,
 }
 
+/// One file's turn, with the size that it had at its first one.
+#[derive(Clone, Copy)]
+struct Turn {
+    file: u32,
+    before: Option<u64>,
+}
+
 /// What one worker has so far.
 #[derive(Default)]
 struct Sum {
     sessions: Vec<SessionAudit>,
-    later: Vec<u32>,
+    later: Vec<Turn>,
     errors: Vec<(PathBuf, String)>,
     defects: Vec<(PathBuf, String)>,
     totals: Totals,
@@ -155,21 +161,21 @@ impl Sum {
 }
 
 impl Run<'_> {
-    /// Takes each file of the list once. `last`: no tail is waited for any more.
-    fn all(&self, order: &[u32], last: bool) -> Sum {
+    /// Takes each file of the list once.
+    fn all(&self, order: &[Turn]) -> Sum {
         let next = AtomicUsize::new(0);
         let parts = rayon::broadcast(|_| {
             let mut sum = Sum::default();
-            while let Some(&n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some(&turn) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if self.meter.stopped() {
                     break;
                 }
                 // A defect of ours costs one file, as a bad line costs one line.
-                match catch_unwind(AssertUnwindSafe(|| self.one(n, last, &mut sum))) {
+                match catch_unwind(AssertUnwindSafe(|| self.one(turn, &mut sum))) {
                     Ok(Ok(())) => {}
                     Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
-                    Ok(Err(e)) => sum.errors.push((self.path(n), format!("cannot be read: {e}"))),
-                    Err(panic) => sum.defects.push((self.path(n), said(panic.as_ref()))),
+                    Ok(Err(e)) => sum.errors.push((self.path(turn.file), format!("cannot be read: {e}"))),
+                    Err(panic) => sum.defects.push((self.path(turn.file), said(panic.as_ref()))),
                 }
                 self.meter.done();
             }
@@ -185,7 +191,7 @@ impl Run<'_> {
         self.discovery.path(&self.discovery.files[n as usize])
     }
 
-    fn one(&self, n: u32, last: bool, sum: &mut Sum) -> io::Result<()> {
+    fn one(&self, Turn { file: n, before }: Turn, sum: &mut Sum) -> io::Result<()> {
         let file = &self.discovery.files[n as usize];
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {
@@ -198,14 +204,14 @@ impl Run<'_> {
             _ => self.discovery.open(file)?,
         };
         let session = Session::read(path, source, dialect, shape_of(file.kind), self.meter)?;
-        let grew = liveness::grew(&session.source)?;
-        if !last && !session.facts.terminated && (grew || is_recent(&session.source)) {
-            sum.later.push(n);
+        let size = session.source.size();
+        if before.is_none() && live::may_be_in_a_line(&session)? {
+            sum.later.push(Turn { file: n, before: Some(size) });
             return Ok(());
         }
-        let live = grew || self.is_registered(&session);
+        let live = before.is_some_and(|before| before != size) || live::is_live(&session, self.registrations)?;
         let context = Context { session: &session, live, now: self.options.now, places: self.options.places };
-        let audit = keep::session(n, &context, &self.options.gate);
+        let audit = keep::judge(n, &context, &self.options.gate);
         self.collector.add(&session, n, self.discovery, live);
         sum.totals.count(&audit, &session);
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
@@ -214,24 +220,6 @@ impl Run<'_> {
         sum.sessions.push(audit);
         Ok(())
     }
-
-    fn is_registered(&self, session: &Session) -> bool {
-        if !self.registrations.iter().any(Registration::may_live) {
-            return false;
-        }
-        let ids = keep::ids(session);
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        liveness::live(&session.path, &ids, self.registrations).is_some()
-    }
-}
-
-/// Whether a file changed so recently that somebody may be in the middle of a line. By the machine's own clock: this is
-/// about now, whatever `--now` says.
-fn is_recent(source: &Source) -> bool {
-    let Source::File { file, .. } = source else { return false };
-    let changed = file.metadata().and_then(|meta| meta.modified());
-    // A time ahead of the clock counts as recent: a shared folder's clock may be another machine's.
-    changed.is_ok_and(|at| SystemTime::now().duration_since(at).map_or(true, |age| age < RECENT))
 }
 
 /// What a panic said.

@@ -21,6 +21,11 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
     let Some(leaf) = leaf(facts, graph) else {
         return Chain { mode: Mode::Tree, ..Chain::none(None) };
     };
+    load_from(facts, graph, leaf)
+}
+
+/// The chain of a leaf that is given.
+pub fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
     let (walked, stop) = walk(facts, graph, leaf);
     let adopted = with_parallel(facts, graph, &walked);
     let messages = adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])).collect();

@@ -8,11 +8,13 @@ pub mod claude;
 pub mod clean;
 pub mod graph;
 pub mod heal;
+pub mod linear;
 pub mod pairing;
 pub mod pi;
 pub mod sent;
 pub mod shape;
 pub mod sid;
+pub mod survey;
 pub mod tail;
 
 use crate::dialect::Dialect;
@@ -125,5 +127,15 @@ pub fn load(dialect: Dialect, facts: &Facts, graph: &Graph) -> Chain {
         Dialect::Claude => claude::load(facts, graph),
         Dialect::Pi => pi::load(facts, graph),
         Dialect::Openclaw => pi::load_openclaw(facts, graph),
+    }
+}
+
+/// What the loader would make of these records if it took this one for its leaf.
+pub fn load_from(dialect: Dialect, facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
+    match dialect {
+        Dialect::Sid => sid::load_from(facts, leaf),
+        Dialect::Claude => claude::load_from(facts, graph, leaf),
+        Dialect::Pi => pi::load_from(facts, graph, leaf),
+        Dialect::Openclaw => pi::load_openclaw_from(facts, graph, leaf),
     }
 }

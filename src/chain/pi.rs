@@ -23,7 +23,11 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
         // The leaf becomes undefined: no path, an empty context.
         return Chain { mode: Mode::Tree, leaf: Some(leaf), ..Chain::none(None) };
     }
-    let start = if last.has(flag::ID_STRING) { graph.canonical(leaf, facts) } else { leaf };
+    load_from(facts, graph, if last.has(flag::ID_STRING) { graph.canonical(leaf, facts) } else { leaf })
+}
+
+/// The chain of a leaf that is given.
+pub fn load_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
     let (path, stop) = path(facts, start, |n| parent_of(facts, graph, n));
     let refusal = match stop {
         Stop::Repeat(n) => Some(Refusal::NeverReturns(n)),
@@ -48,6 +52,21 @@ pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
     if old_version(facts) {
         return linear(facts);
     }
+    let (attached, leaf) = attach(facts, graph);
+    let Some(leaf) = leaf else {
+        return Chain { mode: Mode::Tree, ..Chain::none(None) };
+    };
+    openclaw_path(facts, &attached, graph.canonical(leaf, facts))
+}
+
+/// The chain of a leaf that is given.
+pub fn load_openclaw_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
+    openclaw_path(facts, &attach(facts, graph).0, start)
+}
+
+/// Each record's parent as OpenClaw has it, and the leaf.
+fn attach(facts: &Facts, graph: &Graph) -> (Vec<u32>, Option<u32>) {
+    let records = &facts.records;
     let mut attached = graph.parent.clone();
     let mut leaf = None;
     for (n, record) in numbered(records) {
@@ -66,13 +85,13 @@ pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
         }
         leaf = Some(n);
     }
-    let Some(leaf) = leaf else {
-        return Chain { mode: Mode::Tree, ..Chain::none(None) };
-    };
-    let start = graph.canonical(leaf, facts);
+    (attached, leaf)
+}
+
+fn openclaw_path(facts: &Facts, attached: &[u32], start: u32) -> Chain {
     let (path, stop) = path(facts, start, |n| attached[n as usize]);
     // It does not know context edits: it walks past them.
-    let known = path.into_iter().filter(|&n| records[n as usize].kind != Kind::ContextEdit).collect();
+    let known = path.into_iter().filter(|&n| facts.records[n as usize].kind != Kind::ContextEdit).collect();
     let mut chain = context(facts, known);
     (chain.leaf, chain.stop) = (Some(start), stop);
     chain

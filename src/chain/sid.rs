@@ -11,14 +11,19 @@ pub fn load(facts: &Facts) -> Chain {
     };
     let tail = tail as u32;
     let chained = last.kind != Kind::NonObject && last.has(flag::ID_STRING);
-    let (mode, adopted, stop) = if chained {
-        let (adopted, stop) = walk_up(records, tail);
-        (Mode::Chain, adopted, stop)
-    } else {
-        (Mode::Linear, (0..=tail).collect(), Stop::Root)
-    };
+    if chained {
+        return load_from(facts, tail);
+    }
+    let adopted: Vec<u32> = (0..=tail).collect();
     let (messages, refusal) = fold(records, &adopted);
-    Chain { mode, leaf: Some(tail), adopted, messages, stop, refusal, kept_range_lost: None }
+    Chain { mode: Mode::Linear, leaf: Some(tail), adopted, messages, stop: Stop::Root, refusal, kept_range_lost: None }
+}
+
+/// The chain of a tail that is given.
+pub fn load_from(facts: &Facts, tail: u32) -> Chain {
+    let (adopted, stop) = walk_up(&facts.records, tail);
+    let (messages, refusal) = fold(&facts.records, &adopted);
+    Chain { mode: Mode::Chain, leaf: Some(tail), adopted, messages, stop, refusal, kept_range_lost: None }
 }
 
 /// Walks physically upwards once: a record is taken when its id is the parent that is due. A parent that stands below

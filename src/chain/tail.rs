@@ -2,7 +2,7 @@
 //! (sid-code notes, section 4: safeSliceTail). Nothing here reads the file.
 
 use super::sent::{IdMap, Sent};
-use crate::record::facts::{BlockKind, Facts, flag};
+use crate::record::facts::{BlockKind, Facts, Kind, flag};
 
 /// How far sid-code widens a tail upwards before it narrows it.
 pub const WIDENED: usize = 5;
@@ -35,10 +35,39 @@ pub fn safe_tail(facts: &Facts, sent: &Sent, asked: usize) -> usize {
     start
 }
 
-/// How many results the tail of this start would begin without their calls: what a plain cut breaks.
-pub fn broken_by_cut(facts: &Facts, sent: &Sent, start: usize) -> usize {
-    let cleaned: Vec<u32> = sent.cleaned().collect();
-    spans(facts, sent, &cleaned).filter(|&(call, result)| call <= start && start <= result).count()
+/// A safe tail beside the plain one that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tail {
+    /// How many messages were asked for.
+    pub asked: usize,
+    /// Where a plain cut would begin, as a place among all messages that are left after cleaning.
+    pub plain: usize,
+    /// Where the safe tail begins.
+    pub start: usize,
+    /// The records of all messages that are left after cleaning.
+    pub messages: Vec<u32>,
+    /// Records with results whose calls a plain cut would cut away, in order.
+    pub broken: Vec<u32>,
+}
+
+impl Tail {
+    /// The last `asked` messages that stand by themselves.
+    pub fn new(facts: &Facts, sent: &Sent, asked: usize) -> Self {
+        let cleaned: Vec<u32> = sent.cleaned().collect();
+        let plain = cleaned.len().saturating_sub(asked);
+        let record = |at: usize| sent.rows[cleaned[at] as usize].record;
+        let cut = spans(facts, sent, &cleaned).filter(|&(call, result)| plain > 0 && call <= plain && plain <= result);
+        let mut broken: Vec<u32> = cut.map(|(_, result)| record(result)).collect();
+        broken.sort_unstable();
+        broken.dedup();
+        let messages = (0..cleaned.len()).map(record).collect();
+        Tail { asked, plain, start: safe_tail(facts, sent, asked), messages, broken }
+    }
+
+    /// The records of the safe tail.
+    pub fn kept(&self) -> &[u32] {
+        self.messages.get(self.start..).unwrap_or_default()
+    }
 }
 
 /// How many messages the model is shown after a resume, a summary not counted.
@@ -82,7 +111,9 @@ fn spans(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> impl Iterator<Item = (u
             let entry = ids.entry(b.id).or_default();
             match b.kind {
                 BlockKind::Call if record.has(flag::ROLE_ASSISTANT) => entry.0 = at + 1,
-                BlockKind::Result if record.has(flag::ROLE_USER) => entry.1 = Some(at),
+                BlockKind::Result if record.has(flag::ROLE_USER) || record.kind == Kind::ToolMessage => {
+                    entry.1 = Some(at)
+                }
                 _ => {}
             }
         }

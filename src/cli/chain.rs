@@ -1,30 +1,68 @@
 //! `chain`: how one session hangs together.
 
-use std::path::PathBuf;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::failure::{Failure, written};
 use super::input::Input;
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{Output, Policy, Reading};
 use super::status::Status;
-use crate::audit::{self, PLACES};
-use crate::report::chain_json;
-use crate::rules::{self, Context};
-use crate::session::Session;
+use crate::audit::elsewhere::{self, Seen};
+use crate::audit::{self, PLACES, keep};
+use crate::chain::survey::{Gap, Survey};
+use crate::chain::tail::Tail;
+use crate::chain::{self, Chain, Mode, Stop, linear};
+use crate::record::facts::Id;
+use crate::record::reread::Reread;
+use crate::report::out::Out;
+use crate::report::{chain_json, chain_table, chain_tree, chain_views};
+use crate::rules::Context;
+use crate::session::{Session, Shape};
+use crate::store::liveness;
+use crate::store::meter::Meter;
+use crate::store::{self, Environment};
 
 /// How one session hangs together: what a resume brings back, and what it leaves.
+///
+/// Heads are records without a parent, leaves records without a child. The agent's own loader takes one leaf and walks
+/// up from it; what it does not meet does not come back. Shown are its path, the branches that it leaves, and each break
+/// with both ends.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// A session; - reads it from standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Draw it: the adopted chain as a trunk, branches where they part
+    #[arg(long, group = "view")]
+    tree: bool,
+    /// Print the adopted records as they stand in the file
+    #[arg(long, group = "view", conflicts_with = "format")]
+    emit: bool,
+    /// List the messages that come back, with kinds and sizes of their blocks
+    #[arg(long, group = "view")]
+    messages: bool,
+    /// Show what another kind of reader would have mixed in
+    #[arg(long, group = "view", value_enum, value_name = "READER")]
+    compare: Option<Reader>,
+    /// The last N messages that stand by themselves, and what a plain cut would have broken
+    #[arg(long, group = "view", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    tail: Option<u32>,
+    /// Follow the chain of this record instead of the loader's leaf
+    ///
+    /// Fails when there is no such record, when its path meets a missing parent or a loop, or when any id of the file
+    /// is borne by two different records: no path is certain then. Damage elsewhere does not matter.
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
     /// How the report is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    policy: Policy,
     #[command(flatten)]
     output: Output,
 }
@@ -38,38 +76,192 @@ enum Format {
     Json,
 }
 
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Reader {
+    /// every message in the order of the file, whichever branch it is on
+    Linear,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
-    let input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
+    let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
+    let meter = interrupt::meter()?;
+    let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
+    let mut session = match read(&mut input, arguments, &meter) {
+        Err(_) if meter.stopped() => return Ok(Status::Interrupted),
+        read => read?,
+    };
+    let now = arguments.reading.now();
+    let (registrations, _) = liveness::registrations(&input.discovery);
+    let live = audit::is_live(&session, &registrations)?;
+    let context = Context { session: &session, live, now, places: PLACES };
+    let audit = keep::judge(0, &context, &gate);
+    if let Some(id) = &arguments.leaf {
+        let chain = other_chain(&session, id)?;
+        session = session.following(chain);
+    }
+    let survey = Survey::new(session.dialect, &session.facts, &session.graph, &session.chain);
+    let seen = seen_elsewhere(&input, &session, &survey, arguments, &meter)?;
+    let mut versions = BTreeSet::new();
+    keep::versions(&session, &mut versions);
+    let tail = arguments.tail.map(|n| Tail::new(&session.facts, session.sent(), n as usize));
+    let linear = arguments.compare.map(|_| linear::compare(&session.facts, &session.chain));
+    let below = match input.discovery.files.first() {
+        Some(file) => audit::below_store(&input.discovery, file, &session.path),
+        None => Path::new(""),
+    };
+    let content = arguments.output.show_content;
+    let report = chain_json::Report {
+        session: &session,
+        audit: &audit,
+        other_leaf: arguments.leaf.is_some(),
+        survey: &survey,
+        seen: &seen,
+        below,
+        versions: &versions,
+        known: &known,
+        taken_at: now,
+        tail: tail.as_ref(),
+        linear: linear.as_ref(),
+        blocks: (arguments.messages || arguments.tail.is_some()).then_some(content),
+    };
+    let fails = |finding: &crate::finding::Finding| arguments.policy.fail_on.fails(finding.severity);
+    let failing = known.unknown(audit.findings(), below).any(fails);
+    let status = Status::worst([
+        if failing { Status::Findings } else { Status::Clean },
+        if meter.stopped() { Status::Interrupted } else { Status::Clean },
+    ]);
+    if arguments.output.quiet {
+        return Ok(status);
+    }
+    let mut out = arguments.output.open(&input.stores())?;
+    let done = print(&mut out, arguments, &report).and_then(|()| out.finish());
+    written(done, status)
+}
+
+fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) -> std::io::Result<()> {
+    let content = arguments.output.show_content;
+    if arguments.emit {
+        return chain_views::emit(out, report.session);
+    }
+    if arguments.format == Format::Json {
+        return chain_json::document(out, report);
+    }
+    match (report.tail, report.linear) {
+        (Some(tail), _) => chain_views::tail(out, report, tail, content),
+        (None, Some(linear)) => chain_views::compare(out, report, linear),
+        (None, None) if arguments.messages => chain_views::messages(out, report, content),
+        (None, None) if arguments.tree => chain_tree::page(out, report),
+        (None, None) => chain_table::page(out, report),
+    }
+}
+
+/// Reads the one session that was named.
+fn read(input: &mut Input, arguments: &Arguments, meter: &Meter) -> anyhow::Result<Session> {
+    if let Some(source) = &input.stdin {
+        audit::add_stdin(&mut input.discovery, source);
+    }
     let name = arguments.file.display();
     if let Some((path, message)) = input.discovery.errors.first() {
         return Err(Failure::new(format!("'{}' {message}", path.display())).into());
     }
-    let mut sessions = input.discovery.files.iter().filter(|file| audit::is_session(file.kind));
-    let (Some(file), None) = (sessions.next(), sessions.next()) else {
-        return Err(Failure::new(format!("'{name}' is no session file"))
-            .hint("`sid-audit scan` lists the sessions of a store")
-            .into());
+    let file = match input.discovery.files.as_slice() {
+        [file] if audit::is_session(file.kind) => file,
+        _ => {
+            return Err(Failure::new(format!("'{name}' is no session file"))
+                .hint("`sid-audit scan` lists the sessions of a folder")
+                .into());
+        }
     };
     let Some(dialect) = file.dialect else {
         return Err(Failure::new(format!("nothing in '{name}' tells whose session it is"))
             .hint("name the agent with --dialect")
             .into());
     };
-    let meter = interrupt::meter()?;
-    let path = input.discovery.path(file);
-    let source = input.discovery.open(file)?;
-    let session = Session::read(path, source, dialect, audit::shape_of(file.kind), &meter)?;
-    let now = arguments.reading.now();
-    let (findings, _) = rules::session_findings(&Context { session: &session, live: false, now, places: PLACES });
-    let below = audit::below_store(&input.discovery, file, &session.path);
-    let report = chain_json::Report { session: &session, findings: &findings, below, taken_at: now };
-    let mut out = arguments.output.open(&[])?;
-    let done = match arguments.format {
-        Format::Table | Format::Json => chain_json::document(&mut out, report),
+    let source = match &input.stdin {
+        Some(source) => source.clone(),
+        None => input.discovery.open(file).map_err(|e| Failure::new(format!("'{name}' cannot be opened: {e}")))?,
     };
-    written(done.and_then(|()| out.finish()), Status::Clean)
+    let path = input.discovery.path(file);
+    Session::read(path, source, dialect, audit::shape_of(file.kind), meter)
+        .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
+}
+
+/// The chain of another record.
+fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
+    let (facts, graph) = (&session.facts, &session.graph);
+    let listed = || format!("`{}` names the leaves", command(&session.path));
+    if matches!(session.shape, Shape::Legacy | Shape::Sidechain) || session.chain.mode == Mode::Linear {
+        return Err(Failure::new(format!(
+            "{} reads '{}' in the order of the file, so it has no other leaf",
+            session.dialect.loader(),
+            session.path.display()
+        )));
+    }
+    let Some(leaf) = graph.find(Id::of(id.as_bytes()), facts) else {
+        return Err(Failure::new(format!("no record of '{}' has the id '{id}'", session.path.display())).hint(listed()));
+    };
+    let mut again = Reread::new(&session.source, session.dialect);
+    if let Some((earlier, later)) = conflict(session) {
+        let both = again.id(session.record(later)).map(|id| id.lossy()).unwrap_or_default();
+        return Err(Failure::new(format!(
+            "the id '{both}' stands on line {} and, with other content, on line {}: no path is certain",
+            session.record(earlier).line,
+            session.record(later).line
+        ))
+        .hint(format!("`{}` shows both", command(&session.path))));
+    }
+    let chain = chain::load_from(session.dialect, facts, graph, leaf);
+    let (at, gap) = match chain.stop {
+        Stop::Root => return Ok(chain),
+        Stop::MissingParent(n) => (n, Gap::Missing),
+        Stop::Repeat(n) if session.record(n).id == session.record(n).parent => (n, Gap::Own),
+        Stop::Repeat(n) => (n, Gap::Loop),
+        Stop::ParentBelow(n) => (n, Gap::Below),
+    };
+    let parent = again.parent(session.record(at)).map(|id| id.lossy()).unwrap_or_default();
+    let own = again.id(session.record(at)).map(|id| id.lossy()).unwrap_or_default();
+    let what = match gap {
+        Gap::Missing => "which no record of this file bears",
+        Gap::Own => "which is itself",
+        Gap::Loop => "which leads back to it",
+        Gap::Below => "which stands below it",
+    };
+    Err(Failure::new(format!(
+        "the path to '{id}' breaks on line {}: '{own}' names '{parent}' as its parent, {what}",
+        session.record(at).line
+    ))
+    .hint(format!("`{}` shows every break", command(&session.path))))
+}
+
+fn command(path: &Path) -> String {
+    crate::report::next::with_path("sid-audit chain", path).unwrap_or_else(|| "sid-audit chain FILE".to_owned())
+}
+
+/// Two records with one id and different content.
+fn conflict(session: &Session) -> Option<(u32, u32)> {
+    let text = |n: u32| crate::record::again::text(&session.source, session.record(n)).ok();
+    session.graph.repeats.iter().copied().find(|&(a, b)| {
+        let (first, second) = (session.record(a), session.record(b));
+        first.length != second.length || text(a) != text(b)
+    })
+}
+
+/// Where parents that no record of the session bears were last seen, in the store that it belongs to.
+fn seen_elsewhere(
+    input: &Input,
+    session: &Session,
+    survey: &Survey,
+    arguments: &Arguments,
+    meter: &Meter,
+) -> anyhow::Result<HashMap<Id, Seen>> {
+    let missing = survey.breaks.iter().filter(|broken| broken.gap == Gap::Missing);
+    let wanted: HashSet<Id> = missing.map(|broken| session.record(broken.child).parent).collect();
+    let store = input.discovery.roots.first().and_then(|root| root.store.clone());
+    let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
+    let discovery = store::discover(&[store], arguments.reading.dialect, &Environment::of_process());
+    arguments.reading.with_jobs(|| elsewhere::seen_in(&discovery, &session.path, &wanted, meter))
 }

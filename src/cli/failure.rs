@@ -11,13 +11,21 @@ use crate::report::out;
 #[derive(Debug)]
 pub struct Failure {
     fact: String,
+    below: Vec<String>,
     hint: Option<String>,
 }
 
 impl Failure {
     /// A fact without a hint.
     pub fn new(fact: impl Into<String>) -> Self {
-        Failure { fact: fact.into(), hint: None }
+        Failure { fact: fact.into(), below: Vec::new(), hint: None }
+    }
+
+    /// The same with lines below the fact.
+    #[must_use]
+    pub fn below(mut self, lines: Vec<String>) -> Self {
+        self.below = lines;
+        self
     }
 
     /// The same with a hint.
@@ -38,8 +46,9 @@ impl std::error::Error for Failure {}
 
 /// Prints an error that ended a command.
 pub(super) fn report(error: &anyhow::Error) -> Status {
-    let hint = error.chain().find_map(|cause| cause.downcast_ref::<Failure>()?.hint.as_deref());
-    out::complain("error", &format!("{error:#}"), hint);
+    let failure = error.chain().find_map(|cause| cause.downcast_ref::<Failure>());
+    let below = failure.map(|failure| failure.below.as_slice()).unwrap_or_default();
+    out::complain("error", &format!("{error:#}"), below, failure.and_then(|failure| failure.hint.as_deref()));
     Status::Trouble
 }
 

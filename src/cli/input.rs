@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use super::options::Reading;
+use crate::audit::is_session;
 use crate::store::{self, Discovery, Environment, Source};
 
 /// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
@@ -50,10 +51,19 @@ impl Input {
 
     /// The stores that are read: no output goes there.
     pub fn stores(&self) -> Vec<&Path> {
-        let root = |root: &'_ store::Root| root.store.clone().unwrap_or_else(|| root.path.clone());
-        let _ = root;
-        self.discovery.roots.iter().map(|root| root.store.as_deref().unwrap_or(&root.path)).collect()
+        stores(&self.discovery)
     }
+
+    /// Bytes and number of the session files, for progress.
+    pub fn amount(&self) -> (u64, u64) {
+        let sessions = self.discovery.files.iter().filter(|file| is_session(file.kind));
+        sessions.fold((0, 0), |(bytes, files), file| (bytes + file.size, files + 1))
+    }
+}
+
+/// The stores of a discovery: their homes where they are known, else what was given.
+pub fn stores(discovery: &Discovery) -> Vec<&Path> {
+    discovery.roots.iter().map(|root| root.store.as_deref().unwrap_or(&root.path)).collect()
 }
 
 fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBuf>, Failure> {
@@ -74,7 +84,8 @@ fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBu
             why => format!("'{}' ({}, from {why})", home.path.display(), home.dialect.agent()),
         })
         .collect();
-    Err(Failure::new(format!("there is no agent's home on this machine; looked for {}", tried.join(", ")))
+    Err(Failure::new("there is no agent's home on this machine; looked for")
+        .below(tried)
         .hint("name a session or a folder, or try the demo: sid-audit scan fixtures/demo"))
 }
 

@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod options;
 pub mod scan;
 pub mod status;
+mod write;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,11 +62,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Ok(Ok(status)) => status,
         Ok(Err(error)) => failure::report(&error),
         Err(_) => {
-            out::complain(
-                "error",
-                "this is a defect of sid-audit: it stopped at a point that it should never reach",
-                None,
-            );
+            let fact = "this is a defect of sid-audit: it stopped at a point that it should never reach";
+            out::complain("error", fact, &[], None);
             Status::Defect
         }
     }

@@ -59,9 +59,6 @@ pub struct Policy {
     /// Findings in this file are known: shown and counted, but they fail no run
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
-    /// Write the findings of this run as a baseline
-    #[arg(long, value_name = "FILE")]
-    pub write_baseline: Option<PathBuf>,
 }
 
 /// A baseline is a list of short lines; a longer file is none.
@@ -93,25 +90,51 @@ impl Policy {
     }
 }
 
-/// Where and how a report is shown.
+/// Where a report goes, and how it looks.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct Output {
+pub struct Page {
     /// Write the report to this file (never inside a store)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// When to colour
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    pub color: Colour,
+}
+
+impl Page {
+    /// Opens where the report goes.
+    ///
+    /// # Errors
+    /// A file that cannot be written, or that lies inside one of the stores.
+    pub fn open(&self, stores: &[&Path]) -> anyhow::Result<Out> {
+        self.open_raw(stores, false)
+    }
+
+    fn open_raw(&self, stores: &[&Path], raw: bool) -> anyhow::Result<Out> {
+        match &self.output {
+            None => Ok(Out::stdout(self.color, raw)),
+            Some(path) => Ok(Out::file(super::write::create(path, stores)?, self.color)),
+        }
+    }
+}
+
+/// What a report shows, for commands that read sessions.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct Output {
+    #[command(flatten)]
+    page: Page,
     /// Show message text, which reports leave out otherwise
     #[arg(long)]
     pub show_content: bool,
-    /// On a terminal, show bytes of a store as they are, escape sequences included
+    /// On a terminal, show bytes of a store as they are, escape sequences
+    /// included
     #[arg(long)]
     pub raw: bool,
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
-    /// When to colour
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
-    pub color: Colour,
     /// Print nothing but errors; the exit status tells
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -124,12 +147,14 @@ impl Output {
     /// Opens where the report goes.
     ///
     /// # Errors
-    /// A file that cannot be written, or that lies inside one of the stores.
-    pub fn open(&self, _stores: &[&Path]) -> anyhow::Result<Out> {
-        match &self.output {
-            None => Ok(Out::stdout(self.color, self.raw)),
-            Some(path) => Err(Failure::new(format!("'{}' cannot be written yet", path.display())).into()),
-        }
+    /// As [`Page::open`].
+    pub fn open(&self, stores: &[&Path]) -> anyhow::Result<Out> {
+        self.page.open_raw(stores, self.raw)
+    }
+
+    /// Whether progress may be shown.
+    pub fn progress(&self) -> bool {
+        !self.no_progress && !self.quiet
     }
 }
 

@@ -1,17 +1,21 @@
 //! `scan`: the health of whole stores.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::failure::{Failure, written};
-use super::input::Input;
-use super::interrupt;
+use super::input::{Input, stores};
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
+use super::{interrupt, write};
 use crate::audit::{self, Options, PLACES, Scan};
 use crate::finding::Finding;
-use crate::report::scan_json;
+use crate::report::progress::Progress;
+use crate::report::scan_table::{self, Extent};
+use crate::report::{json, scan_json};
+use crate::rules::baseline::{self, Baseline};
+use crate::rules::fingerprint::Fingerprints;
 
 /// Health of whole stores: every layer, every session, two verdicts each.
 ///
@@ -39,6 +43,9 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     policy: Policy,
+    /// Write the findings of this run as a baseline
+    #[arg(long, value_name = "FILE", help_heading = "Findings")]
+    write_baseline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -54,41 +61,84 @@ enum Format {
     Ndjson,
 }
 
+/// How many places of one finding the page names.
+const NAMED: usize = 3;
+
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
+    let meter = interrupt::meter()?;
     let input = Input::find(&arguments.paths, &arguments.reading)?;
     if input.is_empty() {
-        return Err(Failure::new("there is no session in what was given").into());
+        return Err(Failure::new("there is no session in what was given")
+            .hint("`sid-audit scan --verbose` on a folder above it tells what was found")
+            .into());
     }
     let now = arguments.reading.now();
     let places = arguments.max_per_code.map_or(PLACES, |n| n as usize);
+    let (bytes, files) = input.amount();
     let options = Options { gate, places, now, stdin: input.stdin };
-    let meter = interrupt::meter()?;
+    let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
-    let report = scan_json::Report { scan: &scan, known: &known, taken_at: now };
-    let status = status(&scan, |finding| arguments.policy.fail_on.fails(finding.severity));
+    drop(progress);
+    if let Some(path) = &arguments.write_baseline {
+        write_baseline(path, &scan)?;
+    }
+    let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
     if arguments.output.quiet {
         return Ok(status);
     }
-    let mut out = arguments.output.open(&[])?;
+    let report = scan_json::Report { scan: &scan, known: &known, taken_at: now };
+    let mut out = arguments.output.open(&stores(&scan.discovery))?;
+    let extent = Extent {
+        all: arguments.all,
+        places: arguments.max_per_code.map_or(NAMED, |n| n as usize),
+        verbose: arguments.output.verbose,
+    };
     let done = match arguments.format {
-        Format::Table | Format::Json => scan_json::document(&mut out, report),
+        Format::Table => scan_table::page(&mut out, report, extent),
+        Format::Json => scan_json::document(&mut out, report),
         Format::Ndjson => scan_json::lines(&mut out, report),
     };
     written(done.and_then(|()| out.finish()), status)
 }
 
-fn status(scan: &Scan, fails: impl Fn(&Finding) -> bool) -> Status {
-    let all = scan.sessions.iter().flat_map(|session| session.findings()).chain(&scan.store);
+fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> Status {
+    let failing = each(scan).any(|(_, below, findings)| known.unknown(findings, &below).any(&fails));
     let holds = [
         (Status::Interrupted, scan.interrupted),
         (Status::Defect, !scan.defects.is_empty()),
         (Status::Trouble, !scan.errors.is_empty()),
-        (Status::Findings, all.into_iter().any(fails)),
+        (Status::Findings, failing),
     ];
     Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))
+}
+
+/// The findings of each file that has some, with its path and that below its store; those of no single file last.
+fn each(scan: &Scan) -> impl Iterator<Item = (PathBuf, PathBuf, &[Finding])> {
+    let discovery = &scan.discovery;
+    let sessions = scan.sessions.iter().filter(|session| !session.findings().is_empty()).filter_map(|session| {
+        let file = discovery.files.get(session.file as usize)?;
+        let path = discovery.path(file);
+        let below = audit::below_store(discovery, file, &path).to_owned();
+        Some((path, below, session.findings()))
+    });
+    sessions.chain(std::iter::once((PathBuf::new(), PathBuf::new(), scan.store.as_slice())))
+}
+
+fn write_baseline(path: &Path, scan: &Scan) -> Result<(), Failure> {
+    let mut entries = Vec::new();
+    for (_, below, findings) in each(scan) {
+        let mut fingerprints = Fingerprints::new(&below);
+        entries.extend(findings.iter().map(|finding| baseline::Entry {
+            code: finding.rule.code.to_owned(),
+            path: finding.path.as_deref().unwrap_or(&below).to_string_lossy().into_owned(),
+            fingerprint: fingerprints.of(finding),
+        }));
+    }
+    let document = baseline::Document::new(entries);
+    write::write(path, &stores(&scan.discovery), |file| json::document(file, &document))
 }

@@ -12,3 +12,4 @@ pub mod read;
 pub mod reread;
 pub mod time;
 pub mod value;
+pub mod view;

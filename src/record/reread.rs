@@ -10,44 +10,63 @@ use crate::text::Text;
 
 /// How much is read at a time.
 const WINDOW: usize = 256 * 1024;
+/// How far ahead of the last one a stretch may begin to be taken for the next of a row.
+const AHEAD: u64 = 64 * 1024;
+
+/// Fills a buffer from the source; what a long record made of it is given back when a short one follows.
+fn read(source: &Source, mut buffer: Vec<u8>, offset: u64, length: usize) -> Vec<u8> {
+    buffer.resize(length, 0);
+    buffer.shrink_to(WINDOW);
+    let mut done = 0;
+    while done < buffer.len() {
+        match source.read_at(offset + done as u64, &mut buffer[done..]) {
+            Ok(n) if n > 0 => done += n,
+            _ => break,
+        }
+    }
+    buffer.truncate(done);
+    buffer
+}
 
 /// Reads records of one source again.
 #[derive(Debug)]
 pub struct Reread<'a> {
     source: &'a Source,
     dialect: Dialect,
+    /// Bytes that were read ahead, and where they begin.
     window: Vec<u8>,
     at: u64,
+    /// What was read by itself.
+    single: Vec<u8>,
+    /// Where the last stretch that was not in the window ended.
+    last: u64,
 }
 
 impl<'a> Reread<'a> {
     /// For the records of this source.
     pub fn new(source: &'a Source, dialect: Dialect) -> Self {
-        Reread { source, dialect, window: Vec::new(), at: 0 }
+        Reread { source, dialect, window: Vec::new(), at: 0, single: Vec::new(), last: 0 }
     }
 
     /// A stretch of the file; shorter when the file was cut meanwhile.
     pub fn range(&mut self, offset: u64, length: usize) -> &[u8] {
         let end = offset + length as u64;
-        if offset < self.at || end > self.at + self.window.len() as u64 {
-            // Backwards (another branch) or far ahead: what is read then is what is asked for and what follows it.
-            self.window.resize(length.max(WINDOW), 0);
-            let mut done = 0;
-            while done < self.window.len() {
-                match self.source.read_at(offset + done as u64, &mut self.window[done..]) {
-                    Ok(n) if n > 0 => done += n,
-                    _ => break,
-                }
-            }
-            self.window.truncate(done);
-            if length <= WINDOW {
-                self.window.shrink_to(WINDOW);
-            }
-            self.at = offset;
+        if offset >= self.at && end <= self.at + self.window.len() as u64 {
+            let start = (offset - self.at) as usize;
+            return &self.window[start..start + length];
         }
-        let start = usize::try_from(offset - self.at).unwrap_or(usize::MAX).min(self.window.len());
-        let stop = (start + length).min(self.window.len());
-        &self.window[start..stop]
+        // Only a reader that goes on forward gains by reading ahead. A jump (a branch's fork, far above its leaf) is read
+        // by itself and leaves the window where it was.
+        let onward = offset >= self.last && offset - self.last < AHEAD;
+        self.last = end;
+        if onward {
+            self.window = read(self.source, std::mem::take(&mut self.window), offset, length.max(WINDOW));
+            self.at = offset;
+            let stop = length.min(self.window.len());
+            return &self.window[..stop];
+        }
+        self.single = read(self.source, std::mem::take(&mut self.single), offset, length);
+        &self.single
     }
 
     /// The record's id, none when it has no string as id.

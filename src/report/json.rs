@@ -17,6 +17,16 @@ pub fn document<W: Write>(mut writer: W, value: &impl Serialize) -> io::Result<(
     writer.write_all(b"\n")
 }
 
+/// Writes a list, each element on a line of its own, then a line feed.
+///
+/// # Errors
+/// Whatever the writer says.
+pub fn rows<W: Write>(mut writer: W, values: &[impl Serialize]) -> io::Result<()> {
+    // One deeper than it is: as if it were a member of a document.
+    values.serialize(&mut Serializer::with_formatter(&mut writer, Rows { depth: 1 }))?;
+    writer.write_all(b"\n")
+}
+
 /// Writes a value on one line, then a line feed.
 ///
 /// # Errors

@@ -4,12 +4,21 @@
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
 pub mod chain_json;
+pub mod chain_table;
+pub mod chain_tree;
+pub mod chain_views;
 pub mod envelope;
+pub mod explain;
 pub mod finding_json;
 pub mod json;
 pub mod neutral;
 pub mod next;
 pub mod out;
+pub mod progress;
 pub mod scan_json;
+pub mod scan_table;
 pub mod style;
+pub mod table;
+pub mod verdict;
+pub mod words;
 pub mod wrap;

@@ -200,17 +200,15 @@ fn columns() -> Option<usize> {
     None
 }
 
-/// A message on standard error: the fact, and a hint that names the next command. A standard error that is closed is no
-/// reason to fail.
-pub fn complain(word: &str, fact: &str, hint: Option<&str>) {
+/// A message on standard error: the fact, lines below it, and a hint that names the next command. A standard error that
+/// is closed is no reason to fail.
+pub fn complain(word: &str, fact: &str, below: &[String], hint: Option<&str>) {
     let mut message = format!("{word}: {}\n", visible(fact));
+    for line in below {
+        message.push_str(&format!("  {}\n", visible(line)));
+    }
     if let Some(hint) = hint {
         message.push_str(&format!("hint: {}\n", visible(hint)));
     }
     let _ = io::stderr().lock().write_all(message.as_bytes());
-}
-
-/// Text on standard error that is ours, such as clap's own pages.
-pub fn page_to_stderr(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
 }

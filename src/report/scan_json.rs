@@ -198,10 +198,19 @@ struct LinesJson {
     torn: u32,
 }
 
+/// The API verdict as JSON has it.
 #[derive(Serialize)]
-struct ApiJson<'a> {
+pub struct ApiJson<'a> {
     verdict: &'static str,
     codes: &'a [&'static str],
+}
+
+impl<'a> ApiJson<'a> {
+    /// Of a session that was judged.
+    pub fn new(session: &'a SessionAudit) -> Self {
+        let codes = session.extra.as_deref().map(|extra| extra.api_codes.as_slice()).unwrap_or_default();
+        ApiJson { verdict: session.api.name(), codes }
+    }
 }
 
 impl<'a> SessionJson<'a> {
@@ -237,10 +246,7 @@ impl<'a> SessionJson<'a> {
             reader: if session.stream { "stream" } else { "whole" },
             lines: LinesJson { physical, records, blank, bad, torn },
             resume: ResumeJson::new(session),
-            api: ApiJson {
-                verdict: session.api.name(),
-                codes: extra.map(|extra| extra.api_codes.as_slice()).unwrap_or_default(),
-            },
+            api: ApiJson::new(session),
             next: super::next::for_session(session.findings(), &path, session.shape),
             findings: found,
         }

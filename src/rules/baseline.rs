@@ -3,8 +3,12 @@
 //! A baseline is a JSON document of fingerprints, each with what a person needs to review it in a change request.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use super::fingerprint::Fingerprints;
+use crate::finding::Finding;
 
 /// Fingerprints of findings that are known.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +68,14 @@ impl Baseline {
         self.known.contains(fingerprint)
     }
 
-    /// Whether there is none.
+    /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
+    }
+
+    /// Those findings of one file that are not known. `below` is its path below its store.
+    pub fn unknown<'a>(&'a self, findings: &'a [Finding], below: &'a Path) -> impl Iterator<Item = &'a Finding> {
+        let mut fingerprints = Fingerprints::new(below);
+        findings.iter().filter(move |finding| self.known.is_empty() || !self.holds(&fingerprints.of(finding)))
     }
 }

@@ -1,0 +1,52 @@
+//! Files that a user asked for: reports and baselines. Written through the one door, `commit`, and never into a store.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::failure::Failure;
+use crate::commit::output;
+use crate::report::out::Finish;
+
+/// Begins a file; it gets its name when it is finished.
+///
+/// # Errors
+/// A file that cannot be written, or that lies inside one of the stores.
+pub(super) fn create(path: &Path, stores: &[&Path]) -> Result<Box<dyn Finish>, Failure> {
+    match output::create(path, stores) {
+        Ok(file) => Ok(Box::new(Report(file))),
+        Err(e) => Err(Failure::new(e.to_string())),
+    }
+}
+
+/// Writes a file in one go.
+///
+/// # Errors
+/// As [`create`], and whatever the system says.
+pub(super) fn write(
+    path: &Path,
+    stores: &[&Path],
+    bytes: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut file = create(path, stores)?;
+    let done = bytes(file.as_mut()).and_then(|()| file.finish());
+    done.map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
+}
+
+/// A report's file, as the room that prints knows it.
+struct Report(output::Output);
+
+impl Write for Report {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Finish for Report {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.0.finish().map_err(io::Error::other)
+    }
+}

@@ -1,0 +1,107 @@
+//! A finding explained, or the list of them, from the declarations of the rules.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::json;
+use super::out::Out;
+use super::style::{Style, dim, plain, span, strong};
+use super::table::Grid;
+use super::words::paragraph;
+use crate::finding::{Fix, Rule, Severity};
+use crate::rules::registry;
+
+/// Prints one rule under its headings.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
+    out.line([strong(format!("{}  {}", rule.code, rule.name))])?;
+    out.line([
+        plain("  "),
+        span(rule.severity.into(), rule.severity.name()),
+        dim(format!("  fix: {}  since {}", rule.fix.map_or("none", Fix::name), rule.since)),
+    ])?;
+    let doc = &rule.doc;
+    let headings = [
+        ("What it is", Some(doc.what)),
+        ("How it arises", Some(doc.arises)),
+        ("What the agent does with it", Some(doc.agent)),
+        ("What repair does", Some(doc.repair)),
+        ("What repair loses", Some(doc.loses)),
+        ("What a user sees", doc.error_text),
+    ];
+    for (heading, text) in headings {
+        let Some(text) = text else { continue };
+        out.gap()?;
+        out.line([strong(heading)])?;
+        paragraph(out, vec![plain("  ")], 2, text)?;
+    }
+    Ok(())
+}
+
+/// Prints all rules, family by family.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn list(out: &mut Out) -> io::Result<()> {
+    for (letter, title, rules) in registry::families() {
+        out.line([strong(format!("{letter}  {title}"))])?;
+        let mut grid = Grid::new(&["", "", "", ""]);
+        for rule in rules {
+            let fix = rule.fix.map_or("-", Fix::name).to_owned();
+            grid.row(Style::Plain, [rule.code.to_owned(), rule.severity.name().to_owned(), fix, rule.name.to_owned()]);
+        }
+        grid.print(out, |_, _| Ok(()))?;
+        out.gap()?;
+    }
+    paragraph(
+        out,
+        Vec::new(),
+        0,
+        "Severity is the usual one; a finding may be worse or better where it stands. The third column is how far a \
+         repair has to go: bytes, links or content; - is reported and never touched.",
+    )?;
+    out.line([plain("next: "), strong("sid-audit explain CODE")])
+}
+
+#[derive(Serialize)]
+struct RuleJson {
+    code: &'static str,
+    name: &'static str,
+    severity: Severity,
+    fix: Option<Fix>,
+    since: &'static str,
+    what: &'static str,
+    arises: &'static str,
+    agent: &'static str,
+    repair: &'static str,
+    loses: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_text: Option<&'static str>,
+}
+
+/// Writes rules as a JSON list.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn document(out: &mut Out, rules: &[&'static Rule]) -> io::Result<()> {
+    let all: Vec<RuleJson> = rules
+        .iter()
+        .map(|rule| RuleJson {
+            code: rule.code,
+            name: rule.name,
+            severity: rule.severity,
+            fix: rule.fix,
+            since: rule.since,
+            what: rule.doc.what,
+            arises: rule.doc.arises,
+            agent: rule.doc.agent,
+            repair: rule.doc.repair,
+            loses: rule.doc.loses,
+            error_text: rule.doc.error_text,
+        })
+        .collect();
+    json::rows(out, &all)
+}
