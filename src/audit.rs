@@ -7,6 +7,7 @@
 pub mod elsewhere;
 mod join;
 pub mod keep;
+pub mod layers;
 mod live;
 mod scan;
 mod totals;
@@ -198,6 +199,8 @@ pub struct Options {
     pub places: usize,
     /// The time that ages are taken against, in milliseconds since 1970.
     pub now: i64,
+    /// Whether every file is rebuilt at every snapshot, however large the index.
+    pub verify: bool,
     /// The session that comes from standard input.
     pub stdin: Option<Source>,
 }
@@ -209,6 +212,8 @@ pub struct Scan {
     pub discovery: Discovery,
     /// One for each session file that could be read, in the order of the paths.
     pub sessions: Vec<SessionAudit>,
+    /// One for each checkpoint index that could be read, in the order of the paths.
+    pub checkpoints: Vec<layers::IndexAudit>,
     /// Findings that belong to no single session.
     pub store: Vec<Finding>,
     /// What could not be read. Exit status 2.

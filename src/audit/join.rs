@@ -52,7 +52,7 @@ pub(super) fn join(
 }
 
 /// Adds a finding to a session, behind its own of the same line.
-fn add(session: &mut SessionAudit, finding: Finding) {
+pub(super) fn add(session: &mut SessionAudit, finding: Finding) {
     let usual = Format::usual(session.dialect);
     let extra = session.extra.get_or_insert_with(|| {
         Box::new(super::Extra {

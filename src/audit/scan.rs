@@ -13,8 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rayon::prelude::*;
+
 use super::{Options, Scan, SessionAudit, Totals};
-use super::{join, keep, live};
+use super::{join, keep, layers, live};
+use crate::checkpoint::Options as IndexOptions;
 use crate::dialect::Dialect;
 use crate::rules::Context;
 use crate::rules::store::{StoreCollector, StoreReport, check_store};
@@ -60,11 +63,23 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
-    let store = join::join(&mut sessions, report, &discovery, &options.gate);
-    sessions.iter().flat_map(SessionAudit::findings).chain(&store).for_each(|finding| totals.finding(finding));
+    let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
+    let checkpoints = checkpoints(&discovery, options, meter, &mut errors);
+    if !meter.stopped() {
+        let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
+        if !checkpoints.is_empty() {
+            let stem = |file: &FileEntry| Path::new(&file.name).file_stem().map(|s| s.to_string_lossy().into_owned());
+            known.extend(discovery.files.iter().filter(|f| is_session(f.kind)).filter_map(stem));
+        }
+        let alone = layers::unpartnered(&discovery, &known, &sum.changed);
+        store.extend(alone.into_iter().filter(|f| options.gate.keeps(f)));
+    }
+    let of_indexes = checkpoints.iter().flat_map(|index| &index.findings);
+    sessions.iter().flat_map(SessionAudit::findings).chain(of_indexes).chain(&store).for_each(|f| totals.finding(f));
     Scan {
         discovery,
         sessions,
+        checkpoints,
         store,
         errors,
         defects: sum.defects,
@@ -72,6 +87,33 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         versions: sum.versions,
         interrupted: meter.stopped(),
     }
+}
+
+/// Every checkpoint index, judged.
+fn checkpoints(
+    discovery: &Discovery,
+    options: &Options,
+    meter: &Meter,
+    errors: &mut Vec<(PathBuf, String)>,
+) -> Vec<layers::IndexAudit> {
+    let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
+    let judged: Vec<_> = layers::indexes(discovery)
+        .into_par_iter()
+        .filter(|_| !meter.stopped())
+        .map(|n| layers::index(discovery, n, &how, options.places).map_err(|e| (n, e)))
+        .collect();
+    let mut kept = Vec::new();
+    for result in judged {
+        match result {
+            Ok((_, mut index)) => {
+                index.findings.retain(|f| options.gate.keeps(f));
+                kept.push(index);
+            }
+            Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
+        }
+    }
+    errors.sort();
+    kept
 }
 
 /// Whether a file is a session of its own. A sync tool's copy is not: rules about the store look at it.
@@ -145,6 +187,10 @@ struct Sum {
     defects: Vec<(PathBuf, String)>,
     totals: Totals,
     versions: BTreeMap<u32, BTreeSet<String>>,
+    /// sid-code: of each store the ids of sessions that changed files, own and traced.
+    changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
+    /// Ids of processes that resumed a session.
+    traced: Vec<String>,
 }
 
 impl Sum {
@@ -154,6 +200,10 @@ impl Sum {
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
         self.totals.add(&other.totals);
+        self.traced.extend(other.traced);
+        for (store, ids) in other.changed {
+            self.changed.entry(store).or_default().extend(ids);
+        }
         for (root, versions) in other.versions {
             self.versions.entry(root).or_default().extend(versions);
         }
@@ -211,7 +261,20 @@ impl Run<'_> {
         }
         let live = before.is_some_and(|before| before != size) || live::is_live(&session, self.registrations)?;
         let context = Context { session: &session, live, now: self.options.now, places: self.options.places };
-        let audit = keep::judge(n, &context, &self.options.gate);
+        let mut audit = keep::judge(n, &context, &self.options.gate);
+        let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
+        for finding in layers::of_session(&session, store, self.options.places)? {
+            if self.options.gate.keeps(&finding) {
+                join::add(&mut audit, finding);
+            }
+        }
+        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
+            let ids = layers::known_by(&session);
+            sum.traced.extend(ids.iter().skip(1).cloned());
+            if let (Some(store), true) = (store, layers::changed_files(&session)) {
+                sum.changed.entry(store.to_owned()).or_default().push(ids);
+            }
+        }
         self.collector.add(&session, n, self.discovery, live);
         sum.totals.count(&audit, &session);
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {

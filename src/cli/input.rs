@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::failure::Failure;
 use super::options::Reading;
 use crate::audit::is_session;
-use crate::store::{self, Discovery, Environment, Source};
+use crate::store::{self, Discovery, Environment, FileKind, Source};
 
 /// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
 pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;
@@ -46,7 +46,7 @@ impl Input {
     pub fn is_empty(&self) -> bool {
         self.stdin.is_none()
             && self.discovery.errors.is_empty()
-            && !self.discovery.files.iter().any(|file| file.kind.is_evidence())
+            && !self.discovery.files.iter().any(|file| file.kind != FileKind::Other)
     }
 
     /// The stores that are read: no output goes there.

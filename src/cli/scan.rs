@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let now = arguments.reading.now();
     let places = arguments.max_per_code.map_or(PLACES, |n| n as usize);
     let (bytes, files) = input.amount();
-    let options = Options { gate, places, now, stdin: input.stdin };
+    let options = Options { gate, places, now, verify: false, stdin: input.stdin };
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
     drop(progress);
@@ -126,7 +126,13 @@ fn each(scan: &Scan) -> impl Iterator<Item = (PathBuf, PathBuf, &[Finding])> {
         let below = audit::below_store(discovery, file, &path).to_owned();
         Some((path, below, session.findings()))
     });
-    sessions.chain(std::iter::once((PathBuf::new(), PathBuf::new(), scan.store.as_slice())))
+    let indexes = scan.checkpoints.iter().filter(|index| !index.findings.is_empty()).filter_map(|index| {
+        let file = discovery.files.get(index.file as usize)?;
+        let path = discovery.path(file);
+        let below = audit::below_store(discovery, file, &path).to_owned();
+        Some((path, below, index.findings.as_slice()))
+    });
+    sessions.chain(indexes).chain(std::iter::once((PathBuf::new(), PathBuf::new(), scan.store.as_slice())))
 }
 
 fn write_baseline(path: &Path, scan: &Scan) -> Result<(), Failure> {

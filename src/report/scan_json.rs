@@ -9,7 +9,9 @@ use serde::Serialize;
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
+use crate::audit::layers::IndexAudit;
 use crate::audit::{self, ApiVerdict, Extra, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
 use crate::rules::baseline::Baseline;
 use crate::session::Shape;
@@ -27,12 +29,12 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a, S: Serialize, E: Serialize> {
+struct Document<'a, S: Serialize, C: Serialize, E: Serialize> {
     #[serde(flatten)]
     head: Head,
     roots: Vec<RootJson<'a>>,
     sessions: S,
-    checkpoints: [(); 0],
+    checkpoints: C,
     store: StoreJson<'a>,
     totals: TotalsJson<'a>,
     errors: E,
@@ -52,7 +54,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
             head: Head::new("scan", report.taken_at),
             roots: roots(&scan.discovery, |n| scan.versions.get(&n)),
             sessions: Each(|| scan.sessions.iter().map(|session| SessionJson::new(report, session))),
-            checkpoints: [],
+            checkpoints: Each(|| scan.checkpoints.iter().map(|index| IndexJson::new(report, index))),
             store: StoreJson::new(report),
             totals: TotalsJson::new(scan),
             errors: Each(|| scan.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
@@ -85,6 +87,10 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     for session in &scan.sessions {
         let root = scan.discovery.files.get(session.file as usize).and_then(|file| scan.discovery.root(file));
         write_line(&mut writer, "session", &taken_at, root, SessionJson::new(report, session).renamed())?;
+    }
+    for index in &scan.checkpoints {
+        let root = scan.discovery.files.get(index.file as usize).and_then(|file| scan.discovery.root(file));
+        write_line(&mut writer, "checkpoint", &taken_at, root, IndexJson::new(report, index))?;
     }
     for finding in StoreJson::new(report).findings {
         write_line(&mut writer, "store_finding", &taken_at, scan.discovery.roots.first(), finding)?;
@@ -316,6 +322,35 @@ impl ResumeJson {
 }
 
 /// Findings that belong to no single session.
+/// A checkpoint index as the scan has it.
+#[derive(Serialize)]
+struct IndexJson<'a> {
+    #[serde(flatten)]
+    path: PathField,
+    session_id: &'a str,
+    snapshots: u64,
+    entries: Count,
+    bytes: u64,
+    findings: Vec<FindingJson<'a>>,
+}
+
+impl<'a> IndexJson<'a> {
+    fn new(report: Report<'a>, index: &'a IndexAudit) -> Self {
+        let discovery = &report.scan.discovery;
+        let file = &discovery.files[index.file as usize];
+        let path = discovery.path(file);
+        let under = Under { path: &path, below: audit::below_store(discovery, file, &path), shape: Shape::Main };
+        IndexJson {
+            path: PathField::from(path.as_path()),
+            session_id: &index.session_id,
+            snapshots: index.snapshots,
+            entries: index.entries,
+            bytes: index.bytes,
+            findings: findings(&index.findings, under, report.known),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct StoreJson<'a> {
     findings: Vec<FindingJson<'a>>,

@@ -292,6 +292,10 @@ impl<'a> Page<'a> {
             let name = self.name(session);
             session.findings().iter().for_each(|finding| add(finding, &name));
         }
+        for index in &self.report.scan.checkpoints {
+            let name = format!("checkpoints/{}", index.session_id);
+            index.findings.iter().for_each(|finding| add(finding, &name));
+        }
         for finding in &self.report.scan.store {
             let name = finding.path.as_deref().map_or_else(|| "the store".to_owned(), short);
             add(finding, &name);
