@@ -5,6 +5,7 @@
 //! statuses. Errors end here: an `anyhow` error becomes one sentence on standard error, with a hint where there is one.
 
 pub mod chain;
+pub mod checkpoints;
 pub mod explain;
 pub mod failure;
 pub mod input;
@@ -40,6 +41,7 @@ pub struct Cli {
 enum Command {
     Scan(scan::Arguments),
     Chain(chain::Arguments),
+    Checkpoints(checkpoints::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -56,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),
+        Command::Checkpoints(arguments) => checkpoints::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {

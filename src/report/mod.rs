@@ -7,6 +7,8 @@ pub mod chain_json;
 pub mod chain_table;
 pub mod chain_tree;
 pub mod chain_views;
+pub mod checkpoints_json;
+pub mod checkpoints_table;
 pub mod envelope;
 pub mod explain;
 pub mod finding_json;
