@@ -142,4 +142,8 @@ fn a_sidechain_is_put_together_by_its_own_rules() {
     assert!(s.sent().placeholder);
     assert_eq!(s.sent().cleaned_count(), 2);
     judge_session(&s, false).says(Healed, &["T301 warning@2"]);
+    // One that reached its end mark is never sent again.
+    let end = r#"{"type":"sidechain_end","status":"aborted","timestamp":"2026-03-01T09:00:04.000Z"}"#;
+    let ended = session(Sid, Shape::Main, (side.join("\n") + "\n" + end + "\n").into_bytes());
+    assert!(judge_session(&ended, false).says(Fine, &[]).has("T301"));
 }
