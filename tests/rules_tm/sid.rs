@@ -5,6 +5,7 @@ use super::{judge, judge_session, session};
 use serde_json::json;
 use sid_audit::audit::ApiVerdict::{Healed, Ok as Fine, Refused, Unknown};
 use sid_audit::chain::sent::{Interruption, Layer};
+use sid_audit::chain::tail;
 use sid_audit::dialect::Dialect::Sid;
 use sid_audit::session::Shape;
 
@@ -127,6 +128,16 @@ fn layers_are_counted_one_by_one() {
     assert_eq!(sent.layer(Layer::Empty), (1, 0, vec![4]));
     assert_eq!(sent.interruption, Interruption::Prompt(5));
     assert_eq!(sent.cleaned_count(), 2);
+}
+
+#[test]
+fn results_of_another_role_count_for_nothing() {
+    let odd = json!({"type": "tool_result", "message": {"role": "tool", "content": [result("gone")]}});
+    let lines = start("demo").record(odd).sid("assistant", json!([text("a")])).sid("assistant", json!([text("b")]));
+    let s = session(Sid, Shape::Main, lines.bytes());
+    assert!(s.sent().integrity.as_ref().is_some_and(|[raw, left]| raw.intact() && left.intact()));
+    assert_eq!(tail::safe_tail(&s.facts, s.sent(), 3), 1);
+    assert!(!judge_session(&s, false).has("T302"));
 }
 
 #[test]
