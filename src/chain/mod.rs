@@ -16,6 +16,7 @@ pub mod shape;
 pub mod sid;
 pub mod survey;
 pub mod tail;
+pub mod turns;
 
 use crate::dialect::Dialect;
 use crate::record::facts::Facts;

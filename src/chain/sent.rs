@@ -1,15 +1,16 @@
 //! What this agent would send to its model after a resume: the adopted messages as one request has them, and what the
 //! agent itself leaves out or makes up before it sends.
 //!
-//! Facts only: which record and block, never a text. The rows of one response are merged here (Claude Code writes a line
-//! per block), and each row gets the turn it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in
-//! `clean`, the tail it shows in `tail`. Whether the API would take the result is for the rules to say.
+//! Facts only: which record and block, never a text. `turns` merges the rows of one response and gives each row the turn
+//! it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in `clean`, the tail it shows in `tail`.
+//! Whether the API would take the result is for the rules to say.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Mode;
 use super::clean::{self, Integrity};
+use super::turns::Merge;
+pub use super::turns::{IdMap, KeyedHasher, Row, Voice, voice};
 use crate::dialect::Dialect;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, Record, flag};
 use crate::record::read::{At, RecordReader};
@@ -23,30 +24,6 @@ pub enum Api {
     Anthropic,
     /// Another provider: its rules are not known here.
     Unknown,
-}
-
-/// One message of the request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// The record.
-    pub record: u32,
-    /// The turn. All rows of one response share an even number, what answers it right behind has the next one.
-    pub turn: u32,
-}
-
-/// Who speaks in a record, for the request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Voice {
-    /// The model; the response that the row is part of, 0 when it stands for itself.
-    Model(u64),
-    /// Tool results.
-    Results,
-    /// Rows that stand between without meaning a new turn: meta rows, interrupt markers, the client's own notices.
-    Aside,
-    /// A prompt, a summary, anything else that begins a turn of the user.
-    Prompt,
-    /// A model's turn that failed: it is not sent, and ends what was open before it.
-    Failed,
 }
 
 /// Why the agent leaves something out. The order is that of its own layers.
@@ -149,6 +126,8 @@ pub struct Sent {
     pub interruption: Interruption,
     /// sid-code: a sidechain that would begin with the model gets a made-up prompt in front.
     pub placeholder: bool,
+    /// sid-code: a sidechain that reached its end mark. Nothing of it is ever sent again.
+    pub ended: bool,
     /// pi: content that a context edit put in the place of a record's own.
     edited: HashMap<u32, Vec<Block>>,
     /// One bit a record: whether something of it is sent.
@@ -168,6 +147,7 @@ impl Sent {
             integrity: None,
             interruption: Interruption::None,
             placeholder: false,
+            ended: session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::SideEnd),
             edited: HashMap::new(),
             reaches: Vec::new(),
         };
@@ -198,7 +178,8 @@ impl Sent {
     }
 
     fn mark(&mut self, records: usize) {
-        let mut reaches = vec![0_u64; if self.rows.is_empty() || self.throws.is_some() { 0 } else { records / 64 + 1 }];
+        let mut reaches =
+            vec![0_u64; if self.rows.is_empty() || self.throws.is_some() || self.ended { 0 } else { records / 64 + 1 }];
         if !reaches.is_empty() {
             for (row, r) in (0..).zip(&self.rows) {
                 if self.fate(row, WHOLE).is_none() {
@@ -347,30 +328,6 @@ fn first_version(session: &Session) -> Vec<u32> {
     std::iter::once(messages[at]).chain(kept).chain(messages[at + 1..].iter().copied()).collect()
 }
 
-/// Who speaks in a record.
-pub fn voice(session: &Session, record: &Record) -> Voice {
-    let results = || session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
-    match session.dialect {
-        Dialect::Claude => match record.kind {
-            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Voice::Aside,
-            Kind::Assistant => Voice::Model(record.group),
-            _ if results() => Voice::Results,
-            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Voice::Aside,
-            _ => Voice::Prompt,
-        },
-        // A sidechain's role "tool" is sent as the user's.
-        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Voice::Model(0),
-        Dialect::Sid if results() => Voice::Results,
-        Dialect::Sid => Voice::Prompt,
-        Dialect::Pi | Dialect::Openclaw => match record.kind {
-            Kind::Assistant if record.has(flag::FAILED) => Voice::Failed,
-            Kind::Assistant => Voice::Model(0),
-            Kind::ToolMessage => Voice::Results,
-            _ => Voice::Prompt,
-        },
-    }
-}
-
 /// Where the conversation stopped; asides say nothing.
 fn interruption(session: &Session, sent: &Sent) -> Interruption {
     let voice_of = |row: &Row| voice(session, session.record(row.record));
@@ -438,87 +395,4 @@ fn replacement(session: &Session, edit: &Record) -> Option<Vec<Block>> {
         block.name = facts.names.get(block.name).map_or(0, |name| session.facts.names.find(name));
     }
     Some(facts.blocks)
-}
-
-/// Merges the rows of one response across the results that came in while it streamed.
-#[derive(Default)]
-struct Merge {
-    rows: Vec<Row>,
-    /// Rows of the user since the open response began.
-    held: Vec<Row>,
-    held_results: bool,
-    turn: u32,
-    /// The response that may still go on.
-    open: Option<u64>,
-    begun: HashSet<u64, BuildHasherDefault<KeyedHasher>>,
-    split: Vec<u32>,
-    resumed: Vec<u64>,
-}
-
-impl Merge {
-    fn push(&mut self, record: u32, voice: Voice, thinks: bool) {
-        match voice {
-            Voice::Model(response) if response != 0 && self.open == Some(response) => {
-                if thinks && self.held_results {
-                    self.split.push(record);
-                }
-                self.rows.push(Row { record, turn: self.turn });
-            }
-            Voice::Model(response) => {
-                self.begin();
-                if response != 0 && !self.begun.insert(response) {
-                    self.resumed.push(response);
-                    if thinks {
-                        self.split.push(record);
-                    }
-                }
-                self.open = Some(response);
-                self.rows.push(Row { record, turn: self.turn });
-            }
-            Voice::Results | Voice::Aside => {
-                self.held_results |= voice == Voice::Results;
-                self.held.push(Row { record, turn: self.turn + u32::from(self.open.is_some()) });
-            }
-            Voice::Prompt | Voice::Failed => {
-                self.begin();
-                self.open = None;
-                self.rows.push(Row { record, turn: self.turn });
-            }
-        }
-    }
-
-    fn begin(&mut self) {
-        self.rows.append(&mut self.held);
-        self.held_results = false;
-        self.turn += 2;
-    }
-
-    fn finish(mut self) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
-        self.rows.append(&mut self.held);
-        (self.rows, self.split, self.resumed)
-    }
-}
-
-/// A map by ids that are keyed hashes already: hashing them again would buy nothing.
-pub type IdMap<V> = HashMap<u64, V, BuildHasherDefault<KeyedHasher>>;
-
-/// Takes 64 bits as they are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KeyedHasher(u64);
-
-impl Hasher for KeyedHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(b);
-        }
-    }
-
-    fn write_u64(&mut self, id: u64) {
-        // Keyed ids have their lowest bit set; the table looks at the lowest bits first.
-        self.0 = id.rotate_right(7);
-    }
 }

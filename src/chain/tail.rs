@@ -109,11 +109,12 @@ fn spans(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> impl Iterator<Item = (u
                 continue;
             }
             let entry = ids.entry(b.id).or_default();
+            // pi's results are messages of their own; sid-code counts those of the user only, whatever the record's type.
+            let answers =
+                record.has(flag::ROLE_USER) || (record.kind == Kind::ToolMessage && !record.has(flag::ROLE_BAD));
             match b.kind {
                 BlockKind::Call if record.has(flag::ROLE_ASSISTANT) => entry.0 = at + 1,
-                BlockKind::Result if record.has(flag::ROLE_USER) || record.kind == Kind::ToolMessage => {
-                    entry.1 = Some(at)
-                }
+                BlockKind::Result if answers => entry.1 = Some(at),
                 _ => {}
             }
         }

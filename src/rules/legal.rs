@@ -78,6 +78,10 @@ pub(super) fn settle(
     word: impl Fn(&Case, Finding, &Collector) -> Finding,
 ) {
     let api = context.session.sent().api;
+    if context.session.sent().ended {
+        // What is never sent again is nothing to the API.
+        cases.iter_mut().for_each(|c| c.weight = Weight::Noted);
+    }
     cases.sort_by_key(|c| (c.rule.code, std::cmp::Reverse(c.weight)));
     for case in &cases {
         if !found.wants(case.rule.code) {
@@ -100,9 +104,14 @@ pub(super) fn settle(
 /// What becomes of something that reaches the API as it stands.
 pub(super) fn as_it_stands(context: &Context<'_>, answer: &str) -> String {
     let loader = context.session.dialect.loader();
+    // The loader that was run is the SDK's; it hands on, and the client sends.
+    let does = match context.session.dialect {
+        Dialect::Claude => "brings it back as it stands; sent so,",
+        _ => "sends it as it stands;",
+    };
     match context.session.sent().api {
-        Api::Anthropic => format!("{loader} sends it as it stands; {answer}"),
-        Api::Unknown => format!("{loader} sends it as it stands; what this provider answers is not known here"),
+        Api::Anthropic => format!("{loader} {does} {answer}"),
+        Api::Unknown => format!("{loader} {does} what this provider answers is not known here"),
     }
 }
 
@@ -122,6 +131,9 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
         codes
     };
     let refused = codes(&|f| f.severity == Severity::Error);
+    if sent.ended {
+        return (ApiVerdict::Ok, Vec::new());
+    }
     let torn = sent.integrity.as_ref().is_some_and(|[_, cleaned]| !cleaned.intact());
     if !refused.is_empty() || torn {
         return (ApiVerdict::Refused, refused);

@@ -5,6 +5,7 @@ use super::{judge, judge_session, session};
 use serde_json::json;
 use sid_audit::audit::ApiVerdict::{Healed, Ok as Fine, Refused, Unknown};
 use sid_audit::chain::sent::{Interruption, Layer};
+use sid_audit::chain::tail;
 use sid_audit::dialect::Dialect::Sid;
 use sid_audit::session::Shape;
 
@@ -130,6 +131,16 @@ fn layers_are_counted_one_by_one() {
 }
 
 #[test]
+fn results_of_another_role_count_for_nothing() {
+    let odd = json!({"type": "tool_result", "message": {"role": "tool", "content": [result("gone")]}});
+    let lines = start("demo").record(odd).sid("assistant", json!([text("a")])).sid("assistant", json!([text("b")]));
+    let s = session(Sid, Shape::Main, lines.bytes());
+    assert!(s.sent().integrity.as_ref().is_some_and(|[raw, left]| raw.intact() && left.intact()));
+    assert_eq!(tail::safe_tail(&s.facts, s.sent(), 3), 1);
+    assert!(!judge_session(&s, false).has("T302"));
+}
+
+#[test]
 fn a_sidechain_is_put_together_by_its_own_rules() {
     let side = [
         r#"{"type":"sidechain_start","sessionId":"S","agentId":"a","agentType":"t","description":"d","model":"m","timestamp":"2026-03-01T09:00:00.000Z"}"#,
@@ -142,4 +153,8 @@ fn a_sidechain_is_put_together_by_its_own_rules() {
     assert!(s.sent().placeholder);
     assert_eq!(s.sent().cleaned_count(), 2);
     judge_session(&s, false).says(Healed, &["T301 warning@2"]);
+    // One that reached its end mark is never sent again.
+    let end = r#"{"type":"sidechain_end","status":"aborted","timestamp":"2026-03-01T09:00:04.000Z"}"#;
+    let ended = session(Sid, Shape::Main, (side.join("\n") + "\n" + end + "\n").into_bytes());
+    assert!(judge_session(&ended, false).says(Fine, &[]).has("T301"));
 }

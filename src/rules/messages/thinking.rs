@@ -108,12 +108,10 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
     let effect = match (case.rule.code, case.weight, session.dialect) {
         ("M404", Weight::Healed, _) => format!("{loader} drops the message when it loads"),
         ("M404", ..) => format!("{loader} sends it; the model reads thinking that led to no answer"),
-        ("M405", ..) => match session.sent().api {
-            Api::Anthropic => {
-                "Claude Code puts the blocks of the response together in another order than the model made them; the API answers 400".to_owned()
-            }
-            Api::Unknown => as_it_stands(context, REFUSED),
-        },
+        ("M405", Weight::Noted, _) => format!("{loader} does not send it"),
+        ("M405", ..) if session.sent().api == Api::Anthropic => {
+            format!("{loader} brings the response back in another order than the model made it; sent so, {REFUSED}")
+        }
         ("M406", Weight::Noted, _) if !session.sent().reaches(case.record) => format!("{loader} does not send it"),
         ("M406", Weight::Noted, _) => format!("{loader} sends it to a model that asks for no signature"),
         ("M406", Weight::Healed, Dialect::Sid) => format!("{loader} drops the message when it loads"),

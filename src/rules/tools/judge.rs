@@ -260,7 +260,7 @@ impl Judged {
                 finding = finding.fact("snapshot", kept);
             }
             finding = finding.fact("position", if self.at_tail(context, call) { "tail" } else { "mid-chain" });
-            if case.weight == Weight::Noted {
+            if case.weight == Weight::Noted && !sent.ended {
                 finding = finding.fact(IN_FLIGHT.0, IN_FLIGHT.1);
             }
         } else if let Some(result) = self.pairing.results.get(case.detail as usize)
@@ -296,6 +296,7 @@ impl Judged {
         let loader = session.dialect.loader();
         let side = session.shape == crate::session::Shape::Sidechain;
         match (case.rule.code, case.weight, session.dialect) {
+            (_, Weight::Noted, _) if session.sent().ended => format!("{loader} never takes an ended subagent up again"),
             (_, Weight::Noted, _) if case.rule.code == "T301" => {
                 format!("the tool is running, or its result is being written; {loader} has nothing to send yet")
             }
@@ -307,8 +308,9 @@ impl Judged {
                 format!("{loader} drops the call when it loads: the model does not know that it was made")
             }
             ("T301", Weight::Healed, Dialect::Claude) => {
-                "Claude Code makes up an error result for a call at the end; what the tool did is lost to the model"
-                    .to_owned()
+                format!(
+                    "{loader} brings it back open; clients make up an error result for a call at the end, and what the tool did is lost to the model"
+                )
             }
             ("T301" | "T308", Weight::Healed, _) => {
                 format!("{loader} makes up an error result; the tool's own answer is lost to the model")

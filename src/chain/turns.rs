@@ -1,0 +1,142 @@
+//! Turns of the request: who speaks in a record, and the rows of one response put together.
+//!
+//! Claude Code writes a line per block, and results come in while the response still streams: they are no end of it. A
+//! prompt, or another response, is.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use crate::dialect::Dialect;
+use crate::record::facts::{BlockKind, Kind, Record, flag};
+use crate::session::Session;
+
+/// One message of the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The record.
+    pub record: u32,
+    /// The turn. All rows of one response share an even number, what answers it right behind has the next one.
+    pub turn: u32,
+}
+
+/// Who speaks in a record, for the request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Voice {
+    /// The model; the response that the row is part of, 0 when it stands for itself.
+    Model(u64),
+    /// Tool results.
+    Results,
+    /// Rows that stand between without meaning a new turn: meta rows, interrupt markers, the client's own notices.
+    Aside,
+    /// A prompt, a summary, anything else that begins a turn of the user.
+    Prompt,
+    /// A model's turn that failed: it is not sent, and ends what was open before it.
+    Failed,
+}
+
+/// Who speaks in a record.
+pub fn voice(session: &Session, record: &Record) -> Voice {
+    let results = || session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
+    match session.dialect {
+        Dialect::Claude => match record.kind {
+            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Voice::Aside,
+            Kind::Assistant => Voice::Model(record.group),
+            _ if results() => Voice::Results,
+            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Voice::Aside,
+            _ => Voice::Prompt,
+        },
+        // A sidechain's role "tool" is sent as the user's.
+        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Voice::Model(0),
+        Dialect::Sid if results() => Voice::Results,
+        Dialect::Sid => Voice::Prompt,
+        Dialect::Pi | Dialect::Openclaw => match record.kind {
+            Kind::Assistant if record.has(flag::FAILED) => Voice::Failed,
+            Kind::Assistant => Voice::Model(0),
+            Kind::ToolMessage => Voice::Results,
+            _ => Voice::Prompt,
+        },
+    }
+}
+
+/// Merges the rows of one response across the results that came in while it streamed.
+#[derive(Default)]
+pub(super) struct Merge {
+    rows: Vec<Row>,
+    /// Rows of the user since the open response began.
+    held: Vec<Row>,
+    held_results: bool,
+    turn: u32,
+    /// The response that may still go on.
+    open: Option<u64>,
+    begun: HashSet<u64, BuildHasherDefault<KeyedHasher>>,
+    split: Vec<u32>,
+    resumed: Vec<u64>,
+}
+
+impl Merge {
+    pub(super) fn push(&mut self, record: u32, voice: Voice, thinks: bool) {
+        match voice {
+            Voice::Model(response) if response != 0 && self.open == Some(response) => {
+                if thinks && self.held_results {
+                    self.split.push(record);
+                }
+                self.rows.push(Row { record, turn: self.turn });
+            }
+            Voice::Model(response) => {
+                self.begin();
+                if response != 0 && !self.begun.insert(response) {
+                    self.resumed.push(response);
+                    if thinks {
+                        self.split.push(record);
+                    }
+                }
+                self.open = Some(response);
+                self.rows.push(Row { record, turn: self.turn });
+            }
+            Voice::Results | Voice::Aside => {
+                self.held_results |= voice == Voice::Results;
+                self.held.push(Row { record, turn: self.turn + u32::from(self.open.is_some()) });
+            }
+            Voice::Prompt | Voice::Failed => {
+                self.begin();
+                self.open = None;
+                self.rows.push(Row { record, turn: self.turn });
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        self.rows.append(&mut self.held);
+        self.held_results = false;
+        self.turn += 2;
+    }
+
+    pub(super) fn finish(mut self) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
+        self.rows.append(&mut self.held);
+        (self.rows, self.split, self.resumed)
+    }
+}
+
+/// A map by ids that are keyed hashes already: hashing them again would buy nothing.
+pub type IdMap<V> = HashMap<u64, V, BuildHasherDefault<KeyedHasher>>;
+
+/// Takes 64 bits as they are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeyedHasher(u64);
+
+impl Hasher for KeyedHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // Keyed ids have their lowest bit set; the table looks at the lowest bits first.
+        self.0 = id.rotate_right(7);
+    }
+}
