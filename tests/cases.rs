@@ -36,11 +36,14 @@ const NOW: &str = "2026-03-10T00:00:00Z";
 const CHANGED: &str = "2026-03-09T00:00:00Z";
 
 /// Families of findings of which every code must have a case. A family joins when its rules are there.
-const COMPLETE_FAMILIES: &str = "LC";
+const COMPLETE_FAMILIES: &str = "LCS";
 
 /// Codes whose smallest store is too large to keep, and the tests that make one.
-const TOO_LARGE: &[(&str, &str)] =
-    &[("L117", "hostile.rs: one_line_of_many_megabytes"), ("L118", "loaders.rs: two_readers")];
+const TOO_LARGE: &[(&str, &str)] = &[
+    ("L117", "hostile.rs: one_line_of_many_megabytes"),
+    ("L118", "loaders.rs: two_readers"),
+    ("S525", "rules_store.rs: dumps_beyond_what_the_agent_keeps"),
+];
 
 /// A directory of fixtures.
 struct Case {

@@ -26,10 +26,12 @@ pub(super) fn join(
         let Some(extra) = sessions[n].extra.as_mut() else { continue };
         let Some(other) = discovery.files.get(found.other as usize).map(|file| discovery.path(file)) else { continue };
         let line = Some(u64::from(found.line));
-        let here = |f: &&mut Finding| f.rule.code == MISSING_PARENT && f.place.line == line;
-        let Some(missing) = extra.findings.iter_mut().find(here) else { continue };
+        let of = |code: &str, f: &Finding| f.rule.code == code && f.place.line == line;
+        // Nothing was lost: the record is there. Where a whole run is another session's, that is why.
+        let run = extra.findings.iter().find(|f| of("S508", f)).map(Finding::name_at_line);
+        let Some(missing) = extra.findings.iter_mut().find(|f| of(MISSING_PARENT, f)) else { continue };
         let before = missing.name_at_line();
-        *missing = in_other_session(missing, &other);
+        *missing = Finding { cause: run, ..in_other_session(missing, &other) };
         let after = missing.name_at_line();
         for finding in extra.findings.iter_mut().filter(|f| f.cause.as_deref() == Some(&before)) {
             finding.cause = Some(after.clone());

@@ -79,6 +79,14 @@ impl Aliases {
         self.files(store, dialect, id).next().is_some()
     }
 
+    /// The files that share an id, by id and store: those of at least two files, in no order that means anything.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[(u64, u32, u32)])> {
+        self.known
+            .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+            .filter(|group| group.len() > 1)
+            .map(|group| (group[0].0, group))
+    }
+
     /// Whether an entry of the registry of processes names this id.
     pub fn is_registered(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
         self.registered.binary_search(&(store, hash(Some(dialect), id))).is_ok()

@@ -176,7 +176,7 @@ fn grouped(world: &mut World<'_>, store: u32, files: &[u32], reason: &str, effec
         .fact("date", due.map_or_else(|| "next start".to_owned(), time::format))
         .count(files.len() as u64);
     if files.len() > FILES {
-        finding.more = Some((files.len() - FILES) as u64);
+        finding = finding.fact("files_not_named", files.len() - FILES);
     }
     let single = match files {
         [one] => world.is_single(*one).then_some(*one),

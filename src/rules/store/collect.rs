@@ -1,4 +1,5 @@
-//! What is kept of each session for rules about the store: 24 bytes of a usual one, more only of those that have more.
+//! What is kept of each session for rules about the store: 24 bytes of a usual one of sid-code, nothing of the other
+//! agents', more only of those that have more.
 //!
 //! Workers hand in sessions in any order; what comes out is sorted by file, and the sample of records does not depend on
 //! the order either.
@@ -310,7 +311,10 @@ impl StoreCollector {
         let note = SessionNote::of(session, file, discovery, live);
         let mut level = {
             let mut inner = self.lock();
-            inner.notes.push(note);
+            // Of a usual session of the other agents everything is known from its name and place.
+            if session.dialect == Dialect::Sid || note.extra.is_some() {
+                inner.notes.push(note);
+            }
             inner.sample.level()
         };
         let mut records = sampled(session).peekable();

@@ -165,32 +165,40 @@ fn ids(world: &World<'_>, n: u32, dialect: Dialect) -> std::io::Result<HashSet<I
 
 /// S519. Returns the pairs of files that bear one id: what they share is no shared record.
 fn same_id(world: &mut World<'_>) -> HashSet<(u32, u32)> {
-    // Hash of the id, store, file; pi's id by its header, the others' by the name.
-    let mut known: Vec<(u64, u32, u32)> = Vec::new();
-    for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        let in_store = world.layout(file).is_some_and(|l| !matches!(l, Layout::Plain | Layout::Stdin | Layout::File));
-        let Some(store) = world.aliases.store(world.discovery, file).filter(|_| in_store && !world.is_single(n)) else {
-            continue;
-        };
-        match file.dialect {
-            Some(dialect) if dialect.is_pi() => {
-                let inside = world.note(n).and_then(|note| note.ids().next());
-                let named = alias::named_id(file).map(|id| alias::hash(file.dialect, id));
-                known.extend(inside.or(named).map(|id| (id, store, n)));
-            }
-            _ => known.extend(alias::named_id(file).map(|id| (alias::hash(file.dialect, id), store, n))),
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for (id, group) in world.aliases.groups() {
+        let files: Vec<u32> = group.iter().map(|k| k.2).filter(|&n| is_called(world, n, id)).collect();
+        if files.len() > 1 {
+            groups.push(files);
         }
     }
-    known.sort_unstable();
+    // by path, and not by the hash of an id
+    groups.sort_unstable();
     let mut twins = HashSet::new();
-    for group in known.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)).filter(|group| group.len() > 1) {
-        let files: Vec<u32> = group.iter().map(|k| k.2).collect();
+    for files in &groups {
         for (at, &a) in files.iter().enumerate().take(NAMED) {
-            twins.extend(files[at + 1..].iter().map(|&b| (a.min(b), a.max(b))));
+            twins.extend(files[at + 1..].iter().map(|&b| (a, b)));
         }
-        twin(world, &files);
+        twin(world, files);
     }
     twins
+}
+
+/// Whether a resume by this id may take this file: by its name, pi's by its header. Not an id that it is only known by,
+/// as those of the processes that resumed it; and not a file that lies in no store, or was passed alone.
+fn is_called(world: &World<'_>, n: u32, id: u64) -> bool {
+    let file = &world.discovery.files[n as usize];
+    let pi = file.dialect.is_some_and(Dialect::is_pi);
+    let in_store = match world.layout(file) {
+        None | Some(Layout::Stdin | Layout::File) => false,
+        // pi keeps its sessions in whatever folder `--session-dir` names
+        Some(Layout::Plain) => pi,
+        Some(_) => true,
+    };
+    let named = alias::named_id(file).map(|name| alias::hash(file.dialect, name));
+    let inside = world.note(n).and_then(|note| note.ids().next());
+    let called = if pi { inside.or(named) } else { named };
+    in_store && called == Some(id) && !world.is_single(n)
 }
 
 /// One finding for one id, at the first file that a resume does not take.

@@ -11,7 +11,7 @@ use super::marks::{answered_prompt, holds_message};
 use super::{Context, view};
 use crate::chain::shape::is_prompt;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Doc, Finding, Place, Rule, Severity};
 use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
@@ -64,14 +64,16 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         .severity(severity)
         .effect(format!("{} does not list it: {why}", session.dialect.loader()))
         .fact("why", why);
-    finding.cause = cause.map(str::to_owned);
+    // what is behind it, when that was found
+    finding.cause =
+        cause.and_then(|code| found.so_far().iter().find(|f| f.rule.code == code)).map(Finding::name_at_line);
     found.add(finding);
 }
 
 struct Hidden {
     place: Place,
     why: String,
-    /// The finding that is behind it, where there is one by rule.
+    /// The code of the finding that is behind it, where there is one by rule.
     cause: Option<&'static str>,
 }
 
@@ -97,7 +99,8 @@ fn pi(session: &Session) -> Option<Hidden> {
     if crate::chain::pi::header(&facts.records).is_none() {
         let first = facts.records.iter().find(|r| !r.has(flag::IS_FALSY));
         let why = "its first record is no header";
-        return Some(Hidden { place: line_of(first), why: why.to_owned(), cause: Some("C220") });
+        let cause = if facts.bom { "L110" } else { "C220" };
+        return Some(Hidden { place: line_of(first), why: why.to_owned(), cause: Some(cause) });
     }
     let throws = facts.records.iter().find_map(|r| {
         let spoken = matches!(r.kind, Kind::User | Kind::Assistant);

@@ -35,7 +35,6 @@ use std::path::PathBuf;
 use super::{Collector, Context};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule};
-use crate::session::Shape;
 use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
 
 pub use alias::Aliases;
@@ -262,10 +261,4 @@ impl World<'_> {
             self.add(single, finding);
         }
     }
-}
-
-/// Whether store rules look at a file of this shape as a session of its own.
-#[must_use]
-pub fn is_session(shape: Shape) -> bool {
-    matches!(shape, Shape::Main | Shape::Legacy)
 }
