@@ -112,7 +112,7 @@ fn spans(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> impl Iterator<Item = (u
             match b.kind {
                 BlockKind::Call if record.has(flag::ROLE_ASSISTANT) => entry.0 = at + 1,
                 BlockKind::Result if record.has(flag::ROLE_USER) || record.kind == Kind::ToolMessage => {
-                    entry.1 = Some(at)
+                    entry.1 = Some(at);
                 }
                 _ => {}
             }
