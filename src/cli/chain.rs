@@ -126,6 +126,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         taken_at: now,
         tail: tail.as_ref(),
         linear: linear.as_ref(),
+        verbose: arguments.output.verbose,
         blocks: (arguments.messages || arguments.tail.is_some()).then_some(content),
     };
     let fails = |finding: &crate::finding::Finding| arguments.policy.fail_on.fails(finding.severity);

@@ -18,7 +18,7 @@ mod write;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::report::out;
 use status::Status;
@@ -31,7 +31,6 @@ use status::Status;
 /// An error is never found in a healthy store; that nothing was found is no proof.
 #[derive(Debug, Parser)]
 #[command(name = "sid-audit", version, max_term_width = 80, arg_required_else_help = true)]
-#[command(after_long_help = status::table(80))]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,9 +44,20 @@ enum Command {
     Explain(explain::Arguments),
 }
 
+/// Columns of help pages.
+const WIDTH: usize = 80;
+
+/// All commands with their arguments, the exit statuses at the end of each page: what parses, and what help, man pages
+/// and completions are made of.
+pub fn command() -> clap::Command {
+    let table = status::table(WIDTH);
+    Cli::command().after_long_help(table.clone()).mut_subcommands(|command| command.after_long_help(table.clone()))
+}
+
 /// Runs the program on these arguments.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
-    let cli = match Cli::try_parse_from(arguments) {
+    let parsed = command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => {
             // Help and version are asked for; everything else is a wrong argument. A closed pipe is no trouble.
@@ -55,6 +65,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
             return if e.use_stderr() { Status::Trouble } else { Status::Clean };
         }
     };
+    // What a defect says may quote a file: it is neutralised like everything else.
+    std::panic::set_hook(Box::new(|defect| {
+        out::complain("defect", &defect.to_string(), &[], Some("please report it; reading never changes a store"));
+    }));
     let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),

@@ -13,7 +13,7 @@ use crate::audit::{self, Options, PLACES, Scan};
 use crate::finding::Finding;
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
-use crate::report::{json, scan_json};
+use crate::report::{json, out, scan_json};
 use crate::rules::baseline::{self, Baseline};
 use crate::rules::fingerprint::Fingerprints;
 
@@ -88,6 +88,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         write_baseline(path, &scan)?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
+    if arguments.output.quiet || arguments.format != Format::Table {
+        // A page has a place of its own for them.
+        complain(&scan);
+    }
     if arguments.output.quiet {
         return Ok(status);
     }
@@ -104,6 +108,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         Format::Ndjson => scan_json::lines(&mut out, report),
     };
     written(done.and_then(|()| out.finish()), status)
+}
+
+/// How many files that could not be read are named on standard error.
+const NAMED_ERRORS: usize = 10;
+
+/// Says on standard error what could not be read: a report that goes to a tool may be seen by nobody.
+fn complain(scan: &Scan) {
+    let all = || scan.errors.iter().chain(&scan.defects);
+    for (path, message) in all().take(NAMED_ERRORS) {
+        out::complain("error", &format!("'{}': {message}", path.display()), &[], None);
+    }
+    let more = all().count().saturating_sub(NAMED_ERRORS);
+    if more > 0 {
+        out::complain("error", &format!("{more} more files could not be read"), &[], None);
+    }
 }
 
 fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> Status {

@@ -11,7 +11,7 @@ use super::style::{END, Span, Style};
 /// When to colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Colour {
-    /// on a terminal; `NO_COLOR` and `CLICOLOR_FORCE` are honoured
+    /// on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured
     #[default]
     Auto,
     /// always
@@ -108,7 +108,7 @@ impl Out {
     pub fn line<'s>(&mut self, spans: impl IntoIterator<Item = Span<'s>>) -> io::Result<()> {
         for span in spans {
             let text = visible(&span.text);
-            if self.colour && span.style != Style::Plain {
+            if self.colour && span.style != Style::Plain && !text.is_empty() {
                 write!(self, "{}{text}{END}", span.style.code())?;
             } else {
                 self.write_all(text.as_bytes())?;

@@ -38,6 +38,9 @@ struct Document<'a, S: Serialize, C: Serialize, E: Serialize> {
     store: StoreJson<'a>,
     totals: TotalsJson<'a>,
     errors: E,
+    /// Files on which sid-audit itself failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    defects: Vec<ErrorJson<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
 }
@@ -58,6 +61,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
             store: StoreJson::new(report),
             totals: TotalsJson::new(scan),
             errors: Each(|| scan.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
+            defects: scan.defects.iter().map(|(path, message)| ErrorJson::new(path, message)).collect(),
             interrupted: scan.interrupted,
         },
     )
@@ -95,8 +99,10 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     for finding in StoreJson::new(report).findings {
         write_line(&mut writer, "store_finding", &taken_at, scan.discovery.roots.first(), finding)?;
     }
-    for (path, message) in &scan.errors {
-        write_line(&mut writer, "error", &taken_at, None, ErrorJson::new(path, message))?;
+    for (kind, list) in [("error", &scan.errors), ("defect", &scan.defects)] {
+        for (path, message) in list {
+            write_line(&mut writer, kind, &taken_at, None, ErrorJson::new(path, message))?;
+        }
     }
     #[derive(Serialize)]
     struct Last<'a> {
