@@ -8,7 +8,9 @@ pub mod elsewhere;
 mod join;
 pub mod keep;
 mod live;
+pub mod measure;
 mod scan;
+mod spread;
 mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,6 +187,9 @@ impl SessionAudit {
         self.extra.as_deref().map(|e| &*e.findings).unwrap_or_default()
     }
 }
+
+/// What is said of a file that no agent is known to have written.
+const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --dialect";
 
 /// How many places of one code are collected for one file, unless more are asked for.
 pub const PLACES: usize = 20;
