@@ -9,6 +9,7 @@ pub mod explain;
 pub mod failure;
 pub mod input;
 pub mod interrupt;
+pub mod metrics;
 pub mod options;
 pub mod scan;
 pub mod status;
@@ -40,6 +41,7 @@ pub struct Cli {
 enum Command {
     Scan(scan::Arguments),
     Chain(chain::Arguments),
+    Metrics(metrics::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -56,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),
+        Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {
