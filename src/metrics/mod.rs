@@ -1,1 +1,9 @@
-//! Figures that say what they count.
+//! Figures that say what they count: stock and flow, usage, distributions, the readers side by side, the field census.
+
+pub mod catalogue;
+pub mod census;
+pub mod checkpoints;
+pub mod figure;
+pub mod readers;
+pub mod records;
+pub mod usage;

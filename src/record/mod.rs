@@ -4,6 +4,8 @@ pub mod again;
 pub mod damage;
 pub mod document;
 pub mod facts;
+pub mod fields;
+pub mod hashed;
 pub mod json;
 mod kind;
 pub mod media;
