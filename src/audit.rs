@@ -8,6 +8,7 @@ pub mod elsewhere;
 mod join;
 pub mod keep;
 mod live;
+pub mod repair;
 mod scan;
 mod totals;
 
@@ -22,6 +23,7 @@ use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
 pub use live::is_live;
+use scan::said;
 pub use scan::{add_stdin, below_store, is_session, scan, shape_of};
 pub use totals::Totals;
 
