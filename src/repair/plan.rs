@@ -179,7 +179,7 @@ pub fn state(session: &Session, options: &Options) -> State {
     let context = Context { session, live: options.live, now: options.now, places: usize::MAX };
     let (findings, healed) = rules::session_findings(&context);
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
-    let (api, api_codes) = rules::api::judge(session, &findings, options.live);
+    let (api, api_codes) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
     // sid-code takes a tail whose id is no string for one without.
     let tail = session

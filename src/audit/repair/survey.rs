@@ -18,7 +18,7 @@ use crate::commit::{Fingerprint, Sha};
 use crate::finding::{Finding, Fix};
 use crate::record::facts::Id;
 use crate::repair::plan::{self, Plan};
-use crate::repair::proof::{self, Promise};
+use crate::repair::proof::{self, Promise, StoreRules};
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source, liveness};
@@ -46,13 +46,18 @@ pub struct Survey {
     pub interrupted: bool,
 }
 
-/// Plans the repair of every session that was found.
-pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
+/// Plans the repair of every session that was found. `store`: the rules about the whole store, for the proof.
+pub fn survey(
+    discovery: &Discovery,
+    options: &Options,
+    store: Option<StoreRules<'_>>,
+    meter: &Meter,
+) -> Survey {
     let guard = Guard::new(discovery, options);
     let mut order: Vec<u32> =
         (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    let work = Work { discovery, options, guard: &guard, meter };
+    let work = Work { discovery, options, guard: &guard, store, meter };
     let mut sum = work.all(&order, false);
     let later = std::mem::take(&mut sum.later);
     if !later.is_empty() && !meter.stopped() {
@@ -74,6 +79,7 @@ struct Work<'a> {
     discovery: &'a Discovery,
     options: &'a Options,
     guard: &'a Guard,
+    store: Option<StoreRules<'a>>,
     meter: &'a Meter,
 }
 
@@ -216,7 +222,7 @@ impl Work<'_> {
             let result = Session::read(path.to_owned(), planned.text.source(), dialect, shape, self.meter)?;
             let class = planned.edits.iter().map(|e| e.edit.class).max();
             let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
-            let wrong = proof::repaired(&promise, result, options, None, self.meter)?;
+            let wrong = proof::repaired(&promise, result, options, self.store, self.meter)?;
             if !wrong.is_empty() {
                 let reason = format!("would not be what its repair announces: {}", wrong.join("; "));
                 refused = Some(Refused { path: path.to_owned(), reason, hint: None });
