@@ -10,6 +10,7 @@ pub mod keep;
 pub mod layers;
 mod live;
 pub mod measure;
+pub mod repair;
 mod scan;
 mod spread;
 mod totals;
@@ -25,6 +26,7 @@ use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
 pub use live::is_live;
+use scan::said;
 pub use scan::{add_stdin, below_store, is_session, scan, shape_of};
 pub use totals::Totals;
 

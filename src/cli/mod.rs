@@ -12,6 +12,7 @@ pub mod input;
 pub mod interrupt;
 pub mod metrics;
 pub mod options;
+pub mod repair;
 pub mod scan;
 pub mod status;
 mod write;
@@ -43,6 +44,7 @@ enum Command {
     Chain(chain::Arguments),
     Checkpoints(checkpoints::Arguments),
     Metrics(metrics::Arguments),
+    Repair(repair::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -76,6 +78,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Chain(arguments) => chain::run(&arguments),
         Command::Checkpoints(arguments) => checkpoints::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
+        Command::Repair(arguments) => repair::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {

@@ -10,9 +10,11 @@ use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
 use super::{bytes, content, links};
-use crate::audit::{Resume, ResumeVerdict};
+use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
+use crate::chain::Mode;
 use crate::finding::{Finding, Fix, Severity};
-use crate::record::facts::flag;
+use crate::record::facts::{Id, flag};
+use crate::rules::gate::Gate;
 use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -26,8 +28,10 @@ pub struct Options {
     pub relink: Relink,
     /// How an orphan call is answered: with a result, or by dropping it.
     pub answer_orphans: bool,
-    /// Codes that are answered although they are only information.
-    pub named: Vec<String>,
+    /// The findings that are answered; one that is only information, when it names that code itself.
+    pub gate: Gate,
+    /// Whether the session is being written to, so that what only shows that is no damage.
+    pub live: bool,
     /// The time that ages are taken against.
     pub now: i64,
 }
@@ -57,16 +61,22 @@ pub struct Quarantined {
 }
 
 /// A session's state before or after.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// Would a resume bring it back?
     pub resume: Resume,
+    /// How its loader reads it.
+    pub mode: Mode,
+    /// Would the API take it?
+    pub api: ApiVerdict,
+    /// The findings that make that verdict.
+    pub api_codes: Vec<&'static str>,
     /// Its findings, all places.
     pub findings: Vec<Finding>,
     /// The ids of the messages that come back, as keyed hashes, in order.
-    messages: Vec<crate::record::facts::Id>,
+    pub(super) messages: Vec<Id>,
     /// The id that a running agent would append to.
-    tail: crate::record::facts::Id,
+    pub(super) tail: Id,
 }
 
 /// A plan for one session.
@@ -115,7 +125,7 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
     let mut text = Text::new(&base);
     let (mut edits, mut taken_back): (Vec<Planned>, Vec<(&'static str, String)>) = (Vec::new(), Vec::new());
     let mut quarantined = Vec::new();
-    let (mut session, mut now) = (session, state_again(&before));
+    let (mut session, mut now) = (session, before.clone());
     for _ in 0..ROUNDS {
         let mut changed = false;
         // What failed before may hold now that something else is mended.
@@ -134,9 +144,9 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
                 }
                 for edit in way {
                     let offset = text.in_file(edit.at);
-                    for &(at, length) in &edit.quarantined {
-                        let from = text.in_file(at);
-                        quarantined.push(Quarantined { offset: from, length, line: 0, code: edit.code });
+                    // What an earlier step put in is no part of the file.
+                    for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| text.stretches(at, n)) {
+                        quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
                     }
                     edits.push(Planned { edit, offset, line: 0 });
                 }
@@ -155,15 +165,21 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
     let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
     answers.sort_unstable();
     answers.dedup();
-    let left = now.findings.iter().filter(|f| f.severity >= Severity::Warning).cloned().collect();
+    let left = now
+        .findings
+        .iter()
+        .filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f))
+        .cloned()
+        .collect();
     Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
 }
 
 /// Reads the state of a session: findings and verdict.
 pub fn state(session: &Session, options: &Options) -> State {
-    let context = Context { session, live: false, now: options.now, places: usize::MAX };
+    let context = Context { session, live: options.live, now: options.now, places: usize::MAX };
     let (findings, healed) = rules::session_findings(&context);
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
+    let (api, api_codes) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
     // sid-code takes a tail whose id is no string for one without.
     let tail = session
@@ -173,11 +189,7 @@ pub fn state(session: &Session, options: &Options) -> State {
         .filter(|r| r.has(flag::ID_STRING))
         .map(|r| r.id)
         .unwrap_or_default();
-    State { resume, findings, messages, tail }
-}
-
-fn state_again(state: &State) -> State {
-    State { resume: state.resume, findings: state.findings.clone(), messages: state.messages.clone(), tail: state.tail }
+    State { resume, mode: session.chain.mode, api, api_codes, findings, messages, tail }
 }
 
 /// The codes that a repair of these options answers, in the order in which they are answered.
@@ -187,8 +199,8 @@ fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
         .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
         .filter(|(fix, f)| {
             *fix <= options.up_to
-                && (f.severity >= Severity::Warning
-                    || options.named.iter().any(|n| n.eq_ignore_ascii_case(f.rule.code)))
+                && options.gate.keeps(f)
+                && (f.severity >= Severity::Warning || options.gate.names(f.rule.code))
         })
         .map(|(fix, f)| (fix, f.rule.code))
         .collect();
@@ -211,7 +223,7 @@ fn ways(session: &Session, code: &'static str, findings: &[Finding], options: &O
 
 /// What a step made worse, if anything (law 10): a message fewer, the tail gone, a finding at warning or above that was
 /// not there. What a longer chain brings to light of its own messages was there before, and is no loss.
-fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
+pub(super) fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
     let gentle = class.is_none_or(|c| c <= Fix::Links);
     if gentle && after.messages.len() < before.messages.len() {
         return Some(format!("{} of {} messages would come back", after.messages.len(), before.messages.len()));
@@ -235,7 +247,7 @@ fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
-fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
+pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
     let gentle = class.is_none_or(|c| c <= Fix::Links);
     let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
     (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())

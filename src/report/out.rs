@@ -212,3 +212,21 @@ pub fn complain(word: &str, fact: &str, below: &[String], hint: Option<&str>) {
     }
     let _ = io::stderr().lock().write_all(message.as_bytes());
 }
+
+/// Whether there is a person who reads the page and can answer.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// A question on standard error, answered by a line of standard input. Everything but yes is no; so is its end.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn ask(question: &str) -> io::Result<bool> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{} [y/N] ", visible(question))?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

@@ -12,6 +12,8 @@ use super::json;
 use crate::audit::layers::IndexAudit;
 use crate::audit::{self, ApiVerdict, Extra, ResumeVerdict, Scan, SessionAudit, keep};
 use crate::checkpoint::model::Count;
+use crate::audit::{self, ApiVerdict, Extra, Resume, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::rules::baseline::Baseline;
 use crate::session::Shape;
@@ -223,7 +225,12 @@ impl<'a> ApiJson<'a> {
     /// Of a session that was judged.
     pub fn new(session: &'a SessionAudit) -> Self {
         let codes = session.extra.as_deref().map(|extra| extra.api_codes.as_slice()).unwrap_or_default();
-        ApiJson { verdict: session.api.name(), codes }
+        ApiJson::of(session.api, codes)
+    }
+
+    /// A verdict and the findings that make it.
+    pub fn of(verdict: ApiVerdict, codes: &'a [&'static str]) -> Self {
+        ApiJson { verdict: verdict.name(), codes }
     }
 }
 
@@ -308,7 +315,11 @@ struct LawfulJson {
 impl ResumeJson {
     /// Of a session that was judged.
     pub fn new(session: &SessionAudit) -> Self {
-        let resume = &session.resume;
+        ResumeJson::of(&session.resume, session.mode, session.dialect)
+    }
+
+    /// Of a verdict, with how it was read and by whom.
+    pub fn of(resume: &Resume, mode: Mode, dialect: Dialect) -> Self {
         let looked_for = |n: u32| (n != u32::MAX).then_some(n);
         let lawful = resume.lawful;
         ResumeJson {
@@ -317,8 +328,8 @@ impl ResumeJson {
             expected: resume.expected,
             cleaned: looked_for(resume.cleaned),
             shown: looked_for(resume.shown),
-            mode: session.mode.name(),
-            loader: session.dialect.loader(),
+            mode: mode.name(),
+            loader: dialect.loader(),
             lawful: LawfulJson {
                 before_boundary: lawful.before_boundary,
                 other_branches: lawful.other_branches,
