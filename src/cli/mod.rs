@@ -10,6 +10,7 @@ pub mod failure;
 pub mod input;
 pub mod interrupt;
 pub mod options;
+pub mod predict;
 pub mod scan;
 pub mod status;
 mod write;
@@ -40,6 +41,7 @@ pub struct Cli {
 enum Command {
     Scan(scan::Arguments),
     Chain(chain::Arguments),
+    Predict(predict::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -56,6 +58,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),
+        Command::Predict(arguments) => predict::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {
