@@ -13,6 +13,7 @@ pub mod interrupt;
 pub mod metrics;
 pub mod options;
 pub mod repair;
+pub mod predict;
 pub mod scan;
 pub mod status;
 mod write;
@@ -45,6 +46,7 @@ enum Command {
     Checkpoints(checkpoints::Arguments),
     Metrics(metrics::Arguments),
     Repair(repair::Arguments),
+    Predict(predict::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -79,6 +81,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Checkpoints(arguments) => checkpoints::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Repair(arguments) => repair::run(&arguments),
+        Command::Predict(arguments) => predict::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {

@@ -1,6 +1,6 @@
 //! What a person or a tool reads; the only room that prints.
 //!
-//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`; what they share stands beside them.
+//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands beside them.
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
 pub mod chain_json;
@@ -18,6 +18,8 @@ pub mod metrics_json;
 pub mod neutral;
 pub mod next;
 pub mod out;
+pub mod predict_json;
+pub mod predict_table;
 pub mod progress;
 pub mod repair_diff;
 pub mod repair_json;
