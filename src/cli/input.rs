@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use super::options::Reading;
-use crate::audit::is_session;
-use crate::store::{self, Discovery, Environment, FileKind, Source};
 use crate::audit::{self, is_session};
 use crate::session::Session;
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, Environment, Source};
+use crate::store::{self, Discovery, Environment, FileKind, Source};
 
 /// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
 pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;

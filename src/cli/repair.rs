@@ -260,7 +260,8 @@ impl Repair<'_> {
         if self.mode == Mode::Yes && journal.as_ref().is_some_and(|journal| journal.root().exists()) {
             started = self.start(journal.as_ref());
         }
-        let survey = self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, None, self.meter))?;
+        let survey =
+            self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, None, self.meter))?;
         let mut out = self.arguments.out(&stores(self.discovery))?;
         let table = self.arguments.format == Format::Table && !self.arguments.output.quiet;
         let mut survey = self.settled(survey, table, &mut out)?;
@@ -344,7 +345,12 @@ impl Repair<'_> {
             let name = applied.path.display();
             if let Some(merged) = applied.merged {
                 let lines = counted(merged.lines, "line");
-                out::complain("note", &format!("{lines} that were written late were brought over to '{name}'"), &[], None);
+                out::complain(
+                    "note",
+                    &format!("{lines} that were written late were brought over to '{name}'"),
+                    &[],
+                    None,
+                );
             }
             for left in &applied.unmerged {
                 let fact = format!("late bytes of '{name}' stay in '{}': {}", left.file.path.display(), left.why);

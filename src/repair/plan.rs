@@ -165,12 +165,8 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
     let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
     answers.sort_unstable();
     answers.dedup();
-    let left = now
-        .findings
-        .iter()
-        .filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f))
-        .cloned()
-        .collect();
+    let left =
+        now.findings.iter().filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f)).cloned().collect();
     Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
 }
 

@@ -59,7 +59,9 @@ pub fn repaired(
         }
     }
     if let Some(store) = store {
-        wrong.extend(new_codes(store.now, &(store.with)(&result)).map(|code| format!("{code} would be new in the store")));
+        wrong.extend(
+            new_codes(store.now, &(store.with)(&result)).map(|code| format!("{code} would be new in the store")),
+        );
     }
     let again = plan::plan(result, options, meter)?;
     if !again.is_empty() {

@@ -71,7 +71,10 @@ struct UnreadableJson<'a> {
 /// # Errors
 /// Whatever the writer says.
 pub fn list_json(writer: impl Write, runs: &[Listed], taken_at: i64) -> io::Result<()> {
-    json::document(writer, &ListJson { head: Head::new("repair", taken_at), journal: runs.iter().map(run_json).collect() })
+    json::document(
+        writer,
+        &ListJson { head: Head::new("repair", taken_at), journal: runs.iter().map(run_json).collect() },
+    )
 }
 
 fn run_json(run: &Listed) -> RunJson<'_> {

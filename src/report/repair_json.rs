@@ -295,11 +295,7 @@ impl<'a> AppliedJson<'a> {
             unmerged: applied
                 .unmerged
                 .iter()
-                .map(|u| UnmergedJson {
-                    path: PathField::from(u.file.path.as_path()),
-                    bytes: u.file.late,
-                    why: &u.why,
-                })
+                .map(|u| UnmergedJson { path: PathField::from(u.file.path.as_path()), bytes: u.file.late, why: &u.why })
                 .collect(),
             warnings: &applied.warnings,
         }

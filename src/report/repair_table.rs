@@ -255,7 +255,9 @@ fn resume_words(state: &State) -> Span<'static> {
     let resume = &state.resume;
     let (style, text) = match resume.verdict {
         ResumeVerdict::Full => (Style::Good, format!("full, {}", counted(resume.loaded, "message"))),
-        ResumeVerdict::Partial => (Style::Warning, format!("partial, {} of {} messages", resume.loaded, resume.expected)),
+        ResumeVerdict::Partial => {
+            (Style::Warning, format!("partial, {} of {} messages", resume.loaded, resume.expected))
+        }
         ResumeVerdict::None => (Style::Error, format!("none of {}", counted(resume.expected, "message"))),
     };
     span(style, text)

@@ -75,7 +75,8 @@ impl<'a> Known<'a> {
     }
 
     fn read(&self, session: &Path, source: Source) -> io::Result<Session> {
-        let (dialect, shape) = *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
+        let (dialect, shape) =
+            *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
         Session::read(session.to_owned(), source, dialect, shape, &Meter::default())
     }
 
@@ -100,7 +101,9 @@ impl<'a> Known<'a> {
 
     /// The proof of late lines, held against the file that is to get them.
     fn late(&self, base: Option<&State>, proof: &Proof<'_>) -> io::Result<Vec<String>> {
-        let Stage::Late { grown, .. } = proof.stage else { return Ok(vec!["there is no plan to prove it by".to_owned()]) };
+        let Stage::Late { grown, .. } = proof.stage else {
+            return Ok(vec!["there is no plan to prove it by".to_owned()]);
+        };
         let own;
         let base = match base {
             Some(base) => base,
@@ -165,7 +168,8 @@ pub fn bring_over(locked: &Locked, remaining: &[Remaining], known: &Known<'_>, d
         seen.push(left.id.clone());
         let in_use = |r: &&Refused| r.path.canonicalize().is_ok_and(|path| path == left.session);
         if let Some(refused) = refusals.iter().find(in_use) {
-            let reason = format!("{}; {} late bytes stay in '{}'", refused.reason, left.file.late, left.file.path.display());
+            let reason =
+                format!("{}; {} late bytes stay in '{}'", refused.reason, left.file.late, left.file.path.display());
             late.refused.push(Refused { reason, ..refused.clone() });
             continue;
         }

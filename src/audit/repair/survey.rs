@@ -47,12 +47,7 @@ pub struct Survey {
 }
 
 /// Plans the repair of every session that was found. `store`: the rules about the whole store, for the proof.
-pub fn survey(
-    discovery: &Discovery,
-    options: &Options,
-    store: Option<StoreRules<'_>>,
-    meter: &Meter,
-) -> Survey {
+pub fn survey(discovery: &Discovery, options: &Options, store: Option<StoreRules<'_>>, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
     let mut order: Vec<u32> =
         (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();

@@ -23,10 +23,8 @@ pub fn line(plan: &FilePlan) -> String {
     for edit in &plan.edits {
         *actions.entry(edit.edit.action.name()).or_default() += 1;
     }
-    let actions: Vec<String> = actions
-        .into_iter()
-        .map(|(name, n)| if n == 1 { name.to_owned() } else { format!("{name} ({n})") })
-        .collect();
+    let actions: Vec<String> =
+        actions.into_iter().map(|(name, n)| if n == 1 { name.to_owned() } else { format!("{name} ({n})") }).collect();
     actions.join(", ")
 }
 
