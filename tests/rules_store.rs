@@ -4,7 +4,7 @@
 //! times, registries. What sid-code and the open SDK themselves make of such stores was compared with the recorded
 //! behaviour of both; here stands what must stay so.
 
-#![allow(clippy::disallowed_methods, reason = "the tests write the stores")]
+#![allow(clippy::needless_pass_by_value, clippy::disallowed_methods, reason = "the tests write the stores")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code outside #[test]")]
 
 mod support;
@@ -963,7 +963,7 @@ fn names_and_folders_of_pi() {
     };
     let name = format!("2026-03-09T09-00-00-000Z_{A}.jsonl");
     assert_eq!(found("--home-demo--", &name, "/home/demo").codes(), Vec::<String>::new());
-    found("--home-demo--", &name.replace('a', "a"), "/home/demo/").none("S507");
+    found("--home-demo--", &name, "/home/demo/").none("S507");
     found("--home-demo--", &name, "/home/other").one("S507");
     // a flat folder holds many directories
     found(".", &name, "/home/other").none("S507");

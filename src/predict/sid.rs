@@ -59,7 +59,7 @@ fn messages(session: &Session, refused: Option<&str>) -> State {
     }
     let summary = session.has_summary();
     let shown = tail::shown(&session.facts, sent, summary);
-    let mut note = format!("{} of {loaded} stay", cleaned);
+    let mut note = format!("{cleaned} of {loaded} stay");
     if shown < cleaned {
         note.push_str(&format!(", the last {shown} are shown to the model"));
         note.push_str(if summary { " behind a summary of the rest" } else { "; nothing stands for the rest" });
