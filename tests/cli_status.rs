@@ -119,7 +119,7 @@ fn what_cannot_be_read_is_told_and_the_rest_reported() {
     let (temp, healthy, _) = mixed();
     let locked = healthy.with_file_name("5e550000-0000-4000-8000-000000000002.jsonl");
     write(&locked, session(2));
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(&locked).is_ok() {
         return; // this user may read everything
     }
