@@ -482,8 +482,9 @@ fn sessions_that_are_too_old_or_too_many() {
     put(52, 40);
     let found = scan(&home);
     found.silent();
-    let old = found.of("S516").into_iter().find(|f| words(f, "reason")[0].contains("30 days")).unwrap();
-    assert_eq!((old.count, words(old, "date")), (Some(2), vec!["2026-02-28T00:00:00.000Z".to_owned()]));
+    let old = found.one("S516");
+    assert_eq!((old.count, words(old, "date")), (Some(3), vec!["2026-02-28T00:00:00.000Z".to_owned()]));
+    assert_eq!((number(old, "older"), number(old, "beyond_number")), (2, 1));
     // A project alone does not tell how many sessions there are.
     let project = scan(&home.join("sessions/home-dev-demo"));
     assert_eq!(project.of("S516").len(), 1);
@@ -838,6 +839,7 @@ fn copies_of_sync_tools() {
     let found = scan(&temp.join("home"));
     let copy = found.one("S518");
     assert_eq!((number(copy, "only_in_copy"), number(copy, "only_in_original")), (2, 0));
+    assert_eq!(*fact(copy, "only_in_copy_lines"), Fact::Numbers(vec![3, 4]));
     found.none("S519");
     found.none("S524");
 }
