@@ -79,7 +79,7 @@ pub struct Resume {
     pub expected: u32,
     /// What is left after the agent's own cleaning (sid-code); `u32::MAX` where it does not clean.
     pub cleaned: u32,
-    /// What the model is then shown (sid-code); `u32::MAX` where nothing is trimmed.
+    /// What the model is then shown (sid-code), no summary standing in front; `u32::MAX` where nothing is trimmed.
     pub shown: u32,
     /// What is left out lawfully.
     pub lawful: Lawful,

@@ -21,6 +21,8 @@ pub struct Ended {
     pub end_mark: Option<bool>,
     /// The line of that mark.
     pub end_line: Option<u32>,
+    /// Whether the home is known in which processes are registered and crashes leave their snapshots.
+    pub registry: bool,
     /// Whether the registered process lives; `Unknown` also when none is registered.
     pub process: State,
     /// The registration that says so.
@@ -59,6 +61,7 @@ pub fn ended(session: &Session, around: Around<'_>) -> Ended {
     Ended {
         end_mark,
         end_line,
+        registry: around.store.is_some(),
         process: registration.map_or(State::Unknown, |r| r.state),
         registration: registration.cloned(),
         crash: crash(session, around, process.as_deref()),

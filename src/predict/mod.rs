@@ -28,7 +28,7 @@ mod stored;
 use std::path::Path;
 
 use crate::chain::sent::Layer;
-use crate::chain::{Refusal, tail};
+use crate::chain::{Refusal, Stop, tail};
 use crate::dialect::Dialect;
 use crate::session::{Session, Shape};
 use crate::store::Registration;
@@ -66,6 +66,8 @@ pub struct Prediction {
     pub layers: Vec<Fallen>,
     /// The tail that stands by itself.
     pub safe_tail: SafeTail,
+    /// How many messages the model is shown, a summary that stands in front not counted.
+    pub shown: usize,
 }
 
 /// Where the conversation stopped, as the agent's rule has it.
@@ -119,11 +121,12 @@ pub fn predict(session: &Session, around: Around<'_>) -> Prediction {
     };
     Prediction {
         loadable,
-        interruption: stop::stopped(session, refused.as_deref()),
+        interruption: stop::stopped(session, refused.is_some()),
         ended: ended::ended(session, around),
         states,
         layers: layers(session),
         safe_tail: safe_tail(session, around.tail),
+        shown: safe_tail(session, None).messages,
         refused,
     }
 }
@@ -136,7 +139,15 @@ fn why_not(session: &Session) -> Option<String> {
         // Section 3 of the notes: no start record of a session in it, so the session loader returns null.
         (_, Shape::Sidechain) => "a subagent's transcript: the session loader returns null for it".to_owned(),
         (Some(Refusal::NothingParses), _) => "no line is JSON".to_owned(),
-        (Some(Refusal::NoStart), _) => "no start record with a session id among what the loader accepts".to_owned(),
+        (Some(Refusal::NoStart), _) => {
+            let broken = match chain.stop {
+                Stop::MissingParent(n) | Stop::Repeat(n) | Stop::ParentBelow(n) => {
+                    format!(": the way up from the last line breaks on line {}", line(n))
+                }
+                Stop::Root => String::new(),
+            };
+            format!("no start record with a session id among what the loader accepts{broken}")
+        }
         (Some(Refusal::Throws(n, why)), _) => format!("the loader throws on line {}: it {why}", line(n)),
         (Some(Refusal::Raises(at, why)), _) => format!("the loader raises {why} on line {at}"),
         (Some(Refusal::NoHeader), _) => "no readable header: the agent refuses the file".to_owned(),

@@ -204,11 +204,11 @@ fn edits(session: &Session) -> State {
             false => replaces += 1,
         }
     }
-    let note = format!("{omits} leave their target out, {replaces} replace it");
+    let note = format!("{} left out, {replaces} replaced", counted(omits, "target"));
     if lost == 0 {
         return State::new(NAME, Outcome::Restored, note).at(last);
     }
-    let note = format!("{note}, {lost} name a target that is not on the path");
+    let note = format!("{note}, {lost} not on the path");
     let outcome = if omits + replaces == 0 { Outcome::Ignored } else { Outcome::Normalised };
     State::new(NAME, outcome, note).at(last)
 }

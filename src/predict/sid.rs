@@ -291,6 +291,9 @@ fn hypotheses(stored: Option<&Stored>) -> State {
             && word(item, "status").is_some_and(|s| matches!(s.as_str(), "open" | "confirmed" | "refuted"))
     };
     let sound = items.iter().filter(kept).count();
+    if items.is_empty() {
+        return State::new(NAME, Outcome::Restored, "an empty ledger").at(line);
+    }
     let count = if sound == 1 { "1 hypothesis".to_owned() } else { format!("{sound} hypotheses") };
     let note = format!("{count}, where SID_ENABLE_HYPOTHESIS=1 turns the ledger on");
     match items.len() - sound {

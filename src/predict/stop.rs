@@ -14,12 +14,12 @@ use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME, flag};
 use crate::session::{Session, Shape};
 
-/// Where it stopped. `refused` says why nothing comes of the resume.
-pub(super) fn stopped(session: &Session, refused: Option<&str>) -> Stopped {
+/// Where it stopped. Of a resume that comes to nothing the rule is never asked.
+pub(super) fn stopped(session: &Session, refused: bool) -> Stopped {
     let sent = session.sent();
     let none = Interruption::None.name();
-    if let Some(why) = refused {
-        return Stopped { state: none, next: format!("nothing: {why}"), ..Stopped::default() };
+    if refused {
+        return Stopped { state: none, next: "nothing".to_owned(), ..Stopped::default() };
     }
     let stop = &sent.interruption;
     let record = match stop {

@@ -18,7 +18,7 @@ const PLACES: usize = 6;
 /// Where what is said of a state begins.
 const NOTE: usize = 37;
 /// Where what is said of the resume begins.
-const SAID: usize = 13;
+const SAID: usize = 15;
 
 /// Prints the page.
 ///
@@ -59,7 +59,7 @@ fn head(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
 
 /// `loads     yes, …`: a word, and what there is to say behind it.
 fn said(out: &mut Out, word: &str, text: &str) -> io::Result<()> {
-    paragraph(out, vec![plain(format!("  {word:<11}"))], SAID, text)
+    paragraph(out, vec![plain(format!("  {word:<13}"))], SAID, text)
 }
 
 fn resume(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
@@ -73,13 +73,13 @@ fn resume(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         None => format!("yes: {}", counted(u64::from(resume.loaded), "message")),
     };
     if prediction.refused.is_none() && resume.cleaned != u32::MAX {
-        let (cleaned, shown) = (number(u64::from(resume.cleaned)), number(u64::from(resume.shown)));
+        let (cleaned, shown) = (number(u64::from(resume.cleaned)), number(prediction.shown as u64));
         loads.push_str(&format!(", {cleaned} after cleaning, {shown} shown to the model"));
     }
     said(out, "loads", &loads)?;
     said(out, "next", &prediction.interruption.next)?;
-    if prediction.refused.is_none() {
-        let tail = prediction.safe_tail;
+    let tail = prediction.safe_tail;
+    if prediction.refused.is_none() && tail.start > 0 {
         let from = match tail.messages {
             0 => "none stands by itself".to_owned(),
             n => format!("{}, from message {} on", counted(n as u64, "message"), number(tail.start as u64 + 1)),
@@ -87,7 +87,14 @@ fn resume(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         said(out, "safe tail", &format!("of {}: {from}", number(tail.asked as u64)))?;
     }
     out.gap()?;
-    prediction.states.iter().try_for_each(|state| one_state(out, state))
+    let is_absent = |state: &&State| state.outcome == Outcome::Missing && state.line.is_none() && state.path.is_none();
+    prediction.states.iter().filter(|state| !is_absent(state)).try_for_each(|state| one_state(out, state))?;
+    let absent: Vec<&str> = prediction.states.iter().filter(is_absent).map(|state| state.name).collect();
+    if absent.is_empty() {
+        return Ok(());
+    }
+    let lead = vec![plain(format!("  {:<23}", "(nothing stored)")), span(Style::Dim, format!("{:<12}", "missing"))];
+    paragraph(out, lead, NOTE, &absent.join(", "))
 }
 
 fn one_state(out: &mut Out, state: &State) -> io::Result<()> {
@@ -147,7 +154,7 @@ fn stopped(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         "interrupted_turn" => format!("at the results of {}, which nobody answered{line}", stopped.tools.join(", ")),
         _ => "at an answer of the model".to_owned(),
     };
-    said(out, stopped.state.trim_start_matches("interrupted_"), &text)
+    said(out, "by its rule", &format!("{}: {text}", stopped.state))
 }
 
 fn ended(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
@@ -166,6 +173,7 @@ fn ended(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let process = match (&ended.registration, report.session.dialect) {
         (Some(_), _) => format!("{}{pid}", process_name(ended.process)),
         (None, Dialect::Pi) => "pi keeps no register of its processes".to_owned(),
+        (None, _) if !ended.registry => "the agent's home, where it would be registered, is not known".to_owned(),
         (None, _) => "none is registered: one that ends in good order takes itself off".to_owned(),
     };
     said(out, "process", &process)?;
@@ -180,7 +188,7 @@ fn ended(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let what = if crash.terminal_closed { "no crash, the terminal was closed" } else { "a crash left its snapshot" };
     let more = if facts.is_empty() { String::new() } else { format!(": {}", facts.join(", ")) };
     said(out, "crash", &format!("{what}{more}"))?;
-    out.line([dim(format!("  {:<11}{}", "", crash.path.display()))])
+    out.line([dim(format!("  {:<13}{}", "", crash.path.display()))])
 }
 
 fn errs(out: &mut Out, report: &Report<'_>) -> io::Result<()> {

@@ -34,8 +34,8 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed
                 && session.sent().throws.is_none() =>
         {
             let sent = session.sent();
-            // sid-code's own run restored the tail of 15 where a summary lay beside the session: what a summary stands for
-            // is said by `predict`, apart from this number.
+            // As its recovery counts them. A summary file, which nothing but its tests writes, makes it fewer: `predict`
+            // tells that tail.
             (count(sent.cleaned_count()), count(tail::shown(&session.facts, sent, false)))
         }
         _ => (u32::MAX, u32::MAX),
