@@ -7,6 +7,7 @@
 //! | [`guard`] | why a file is left alone |
 //! | [`mod@apply`] | plans become files, through the one door |
 //! | [`told`] | what the journal is told: a line for its list, the autopsy |
+//! | [`world`] | the store around them, for the rules about stores |
 //! | [`back`] | repairs are taken back, late lines are brought over |
 //!
 //! How an edit is found is `repair`'s, how a file is replaced is `commit`'s; whom to ask and what to print is decided in
@@ -17,6 +18,7 @@ pub mod back;
 pub mod guard;
 pub mod survey;
 pub mod told;
+pub mod world;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,8 +60,8 @@ pub enum Subject {
 pub struct SessionPlan {
     /// What it is.
     pub shape: Shape,
-    /// Whether it is being written to.
-    pub live: bool,
+    /// What it was planned with: what was asked for, and what is known of this session.
+    pub options: plan::Options,
     /// How it is now.
     pub before: State,
     /// How it will be.

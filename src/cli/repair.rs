@@ -4,6 +4,7 @@
 mod past;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
@@ -13,6 +14,7 @@ use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
+use crate::audit::repair::world::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey, back};
 use crate::commit::tidy::CAP;
 use crate::commit::{self, Journal, Locked, Run};
@@ -20,6 +22,7 @@ use crate::finding::Fix;
 use crate::repair::links::Relink;
 use crate::repair::plan;
 use crate::report::out::{self, Out};
+use crate::report::progress::Progress;
 use crate::report::repair_diff::{self, Change};
 use crate::report::{repair_json, repair_table};
 use crate::rules::counted;
@@ -171,7 +174,7 @@ impl Arguments {
                 relink: Relink {
                     nearest: self.relink.contains(&Link::Auto),
                     decided: self.decided(),
-                    legible: Vec::new(),
+                    ..Relink::default()
                 },
                 answer_orphans: self.orphans == Orphans::Result,
                 gate,
@@ -226,8 +229,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return Err(Failure::new("there is no session in what was given").into());
     }
     let meter = interrupt::meter()?;
-    let repair = Repair { arguments, options: &options, mode, discovery: &input.discovery, meter: &meter };
-    repair.go(special)
+    let amount = input.amount();
+    Repair { arguments, options: &options, mode, discovery: &input.discovery, amount, meter: &meter }.go(special)
 }
 
 /// What was named and is no plain file is refused, not merely unread.
@@ -248,7 +251,9 @@ struct Repair<'a> {
     options: &'a Options,
     mode: Mode,
     discovery: &'a Discovery,
-    meter: &'a Meter,
+    /// Bytes and number of its files.
+    amount: (u64, u64),
+    meter: &'a Arc<Meter>,
 }
 
 impl Repair<'_> {
@@ -260,8 +265,9 @@ impl Repair<'_> {
         if self.mode == Mode::Yes && journal.as_ref().is_some_and(|journal| journal.root().exists()) {
             started = self.start(journal.as_ref());
         }
-        let survey =
-            self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, None, self.meter))?;
+        let progress = Progress::new(self.meter, self.amount.0, self.amount.1, self.arguments.output.progress());
+        let survey = self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, self.meter))?;
+        drop(progress);
         let mut out = self.arguments.out(&stores(self.discovery))?;
         let table = self.arguments.format == Format::Table && !self.arguments.output.quiet;
         let mut survey = self.settled(survey, table, &mut out)?;
@@ -287,7 +293,7 @@ impl Repair<'_> {
         let apply = !chosen.is_empty() && !survey.interrupted && self.agreed(&chosen, &mut out)?;
         let mut done = None;
         if apply {
-            let mut applying = self.apply(&chosen, journal.as_ref(), &mut started);
+            let mut applying = self.apply(&chosen, survey.world.as_ref(), journal.as_ref(), &mut started);
             if table {
                 written(repair_table::applied(&mut out, &applying), Status::Clean)?;
             }
@@ -414,7 +420,13 @@ impl Repair<'_> {
         }
     }
 
-    fn apply(&self, chosen: &[&FilePlan], journal: Option<&Journal>, started: &mut Started) -> Applying {
+    fn apply(
+        &self,
+        chosen: &[&FilePlan],
+        world: Option<&World>,
+        journal: Option<&Journal>,
+        started: &mut Started,
+    ) -> Applying {
         if started.locked.is_none() && started.error.is_none() {
             let first = self.start(journal);
             started.refused.extend(first.refused);
@@ -437,8 +449,8 @@ impl Repair<'_> {
         };
         let text = format!("repair of {}", counted(chosen.len() as u64, "session"));
         let mut run = Run::begin(locked, &text);
-        let done =
-            repair::apply(self.discovery, chosen, &mut run, self.options, &self.arguments.door(), None, self.meter);
+        let door = self.arguments.door();
+        let done = repair::apply(self.discovery, chosen, &mut run, self.options, &door, world, self.meter);
         if let Err(error) = locked.prune(CAP, SystemTime::now(), Some(&run)) {
             out::complain("warning", &error.to_string(), &[], error.hint().as_deref());
         }

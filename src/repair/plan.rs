@@ -12,7 +12,8 @@ use super::text::{Splice, Text};
 use super::{bytes, content, links};
 use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
 use crate::chain::Mode;
-use crate::finding::{Finding, Fix, Severity};
+use crate::chain::heal::Evidence;
+use crate::finding::{Fact, Finding, Fix, Severity};
 use crate::record::facts::{Id, flag};
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context};
@@ -138,7 +139,8 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
                 let then = state(&read, options);
                 let class = way.iter().map(|e| e.class).max();
-                if let Some(worse) = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)) {
+                let worse = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class));
+                if let Some(worse) = worse.or_else(|| idle(code, &way, &now, &then)) {
                     failed.get_or_insert(worse);
                     continue;
                 }
@@ -173,7 +175,16 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
 /// Reads the state of a session: findings and verdict.
 pub fn state(session: &Session, options: &Options) -> State {
     let context = Context { session, live: options.live, now: options.now, places: usize::MAX };
-    let (findings, healed) = rules::session_findings(&context);
+    let (mut findings, healed) = rules::session_findings(&context);
+    for finding in findings.iter_mut().filter(|f| f.rule.code == "C201") {
+        let parent = finding.facts.iter().find_map(|(name, fact)| match fact {
+            Fact::Word(parent) if *name == "missing_parent" => Some(Id::of(parent.as_bytes())),
+            _ => None,
+        });
+        if let Some((_, other)) = options.relink.elsewhere.iter().find(|(id, _)| Some(*id) == parent) {
+            *finding = rules::chain::in_other_session(finding, other);
+        }
+    }
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
     let (api, api_codes) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
@@ -240,6 +251,14 @@ pub(super) fn worse(before: &State, after: &State, class: Option<Fix>) -> Option
         let uncovered = longer && matches!(code.as_bytes().first(), Some(b'T' | b'M' | b'S'));
         (n > was.get(code).copied().unwrap_or(0) && !uncovered).then(|| format!("{code} would be new"))
     })
+}
+
+/// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
+/// link that needs them.
+fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<String> {
+    let read = way.iter().any(|e| e.evidence == Some(Evidence::Legible));
+    let idle = code == "C209" && !read && after.messages.len() <= before.messages.len();
+    idle.then(|| "ids that are made up would bring nothing back".to_owned())
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.

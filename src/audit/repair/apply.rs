@@ -7,12 +7,12 @@
 use std::path::{Path, PathBuf};
 
 use super::guard::{Guard, Refused};
+use super::world::World;
 use super::{FilePlan, Options, SessionPlan, Subject, told};
 use crate::audit::keep;
 use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
-use crate::repair::plan;
-use crate::repair::proof::{self, Promise, StoreRules};
+use crate::repair::proof::{self, Promise};
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
@@ -97,14 +97,14 @@ pub fn apply(
     run: &mut Run<'_>,
     options: &Options,
     door: &commit::Options,
-    store: Option<StoreRules<'_>>,
+    world: Option<&World>,
     meter: &Meter,
 ) -> Applying {
     let guard = Guard::new(discovery, options);
     let mut done = Applying::default();
     let proofs: Vec<Box<Verify<'_>>> = plans
         .iter()
-        .map(|&plan| Box::new(move |proof: &Proof<'_>| prove(plan, options, store, proof)) as Box<Verify<'_>>)
+        .map(|&plan| Box::new(move |proof: &Proof<'_>| prove(discovery, plan, world, proof)) as Box<Verify<'_>>)
         .collect();
     let mut swapped: Vec<(Swapped, &Verify<'_>)> = Vec::new();
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -189,27 +189,26 @@ fn one(
 
 /// The proof that `commit` asks for: the bytes that are about to take the name are read by the rooms that read a session.
 /// An interrupt does not reach into it, so that a file that was begun is finished.
-fn prove(
-    plan: &FilePlan,
-    options: &Options,
-    store: Option<StoreRules<'_>>,
-    proof: &Proof<'_>,
-) -> Result<(), Vec<String>> {
+fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &Proof<'_>) -> Result<(), Vec<String>> {
     let Subject::Session(subject) = &plan.subject;
-    let SessionPlan { shape, live, before, after } = &**subject;
+    let SessionPlan { shape, options, before, after } = &**subject;
     let meter = Meter::default();
     let read = || {
         let source = Source::open(proof.bytes)?;
         Session::read(plan.path.clone(), source, plan.dialect, *shape, &meter)
     };
-    let options = plan::Options { live: *live, ..options.plan.clone() };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {
             let class = plan.edits.iter().map(|e| e.edit.class).max();
             let promise = Promise { before, after, answers: &plan.answers, class };
-            proof::repaired(&promise, session, &options, store, &meter)
+            match world {
+                Some(world) => world.ask(discovery, plan.file, options.live, |store| {
+                    proof::repaired(&promise, session, options, Some(store), &meter)
+                }),
+                None => proof::repaired(&promise, session, options, None, &meter),
+            }
         }
-        Stage::Late { grown, .. } => Ok(proof::late(after, &session, &options, grown > 0)),
+        Stage::Late { grown, .. } => Ok(proof::late(after, &session, options, grown > 0)),
         Stage::Undo { .. } => Ok(vec!["an undo is not proven by a plan".to_owned()]),
     });
     match wrong {

@@ -71,6 +71,11 @@ impl Guard {
         }
     }
 
+    /// What the agents have registered.
+    pub fn registrations(&self) -> &[Registration] {
+        &self.registrations
+    }
+
     /// Whether the ids of a session are needed at all.
     pub fn asks_for_ids(&self) -> bool {
         !self.closed && !self.registrations.is_empty()

@@ -1,9 +1,12 @@
 //! One plan for each file that has something to repair: read, planned and proven in parallel, in an order that depends
 //! on the paths alone.
 //!
-//! A plan is proven here as it is proven again before its bytes take the name, so that a dry run says what a run would
-//! do, refusals included.
+//! Every session is read once for the store around it (see `world`), and those that have something to repair once more
+//! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
+//! bytes take the name, so that a dry run says what a run would do, refusals included.
 
+use std::collections::BTreeSet;
+use std::fs::Metadata;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -11,14 +14,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::guard::{Guard, Refused, leads_out};
+use super::world::World;
 use super::{FilePlan, Left, Options, SessionPlan, Subject};
-use crate::audit::{below_store, is_session, keep, shape_of};
+use crate::audit::{PLACES, below_store, is_session, keep, shape_of};
 use crate::chain::heal::Evidence;
 use crate::commit::{Fingerprint, Sha};
-use crate::finding::{Finding, Fix};
+use crate::finding::{Finding, Fix, Severity};
 use crate::record::facts::Id;
 use crate::repair::plan::{self, Plan};
-use crate::repair::proof::{self, Promise, StoreRules};
+use crate::repair::proof::{self, Promise};
+use crate::rules::store::StoreCollector;
+use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source, liveness};
@@ -42,24 +48,33 @@ pub struct Survey {
     pub defects: Vec<(PathBuf, String)>,
     /// Decisions (`--relink CHILD=PARENT`) whose child was found, by place in the list.
     pub decided: Vec<usize>,
+    /// The store around them; none when there is nothing to repair in it.
+    pub world: Option<World>,
     /// Whether it was stopped before all files were read.
     pub interrupted: bool,
 }
 
-/// Plans the repair of every session that was found. `store`: the rules about the whole store, for the proof.
-pub fn survey(discovery: &Discovery, options: &Options, store: Option<StoreRules<'_>>, meter: &Meter) -> Survey {
+/// Plans the repair of every session that was found.
+pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
     let mut order: Vec<u32> =
         (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    let work = Work { discovery, options, guard: &guard, store, meter };
-    let mut sum = work.all(&order, false);
-    let later = std::mem::take(&mut sum.later);
-    if !later.is_empty() && !meter.stopped() {
+    let collector = StoreCollector::default();
+    let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
+    let first = work.all(&order, Work::look);
+    if first.wait && !meter.stopped() {
         std::thread::sleep(SETTLE);
-        sum.add(work.all(&later, true));
     }
-    let mut survey = sum.survey;
+    let mut survey = first.survey;
+    let candidates: Vec<u32> = order.iter().copied().filter(|n| first.candidates.contains(n)).collect();
+    if !candidates.is_empty() && !meter.stopped() {
+        let world = World::new(discovery, collector.clone(), guard.registrations(), options.plan.now);
+        let work = Work { world: Some(&world), ..work };
+        let second = work.all(&candidates, Work::plan);
+        survey.add(second.survey);
+        survey.world = Some(world);
+    }
     survey.plans.sort_by_key(|plan| plan.file);
     survey.errors.extend(guard.unread.iter().cloned());
     survey.errors.sort();
@@ -70,11 +85,24 @@ pub fn survey(discovery: &Discovery, options: &Options, store: Option<StoreRules
     survey
 }
 
+impl Survey {
+    fn add(&mut self, other: Survey) {
+        self.sessions += other.sessions;
+        self.plans.extend(other.plans);
+        self.errors.extend(other.errors);
+        self.defects.extend(other.defects);
+        self.decided.extend(other.decided);
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Work<'a> {
     discovery: &'a Discovery,
     options: &'a Options,
     guard: &'a Guard,
-    store: Option<StoreRules<'a>>,
+    collector: &'a StoreCollector,
+    /// The store, once all of it was read.
+    world: Option<&'a World>,
     meter: &'a Meter,
 }
 
@@ -82,23 +110,25 @@ struct Work<'a> {
 #[derive(Default)]
 struct Sum {
     survey: Survey,
-    later: Vec<u32>,
+    /// Files that have something to plan.
+    candidates: BTreeSet<u32>,
+    /// Whether one of them may have a writer that is in the middle of a line.
+    wait: bool,
 }
 
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.survey.sessions += other.survey.sessions;
-        self.survey.plans.extend(other.survey.plans);
-        self.survey.errors.extend(other.survey.errors);
-        self.survey.defects.extend(other.survey.defects);
-        self.survey.decided.extend(other.survey.decided);
-        self.later.extend(other.later);
-    }
+/// A session in hand.
+struct Hand {
+    path: PathBuf,
+    source: Source,
+    meta: Metadata,
+    session: Session,
+    ids: BTreeSet<String>,
+    live: bool,
 }
 
 impl Work<'_> {
-    /// Takes each file of the list once. `last`: no tail is waited for any more.
-    fn all(&self, order: &[u32], last: bool) -> Sum {
+    /// Takes each file of the list once.
+    fn all(&self, order: &[u32], one: impl Fn(&Self, u32, &mut Sum) -> io::Result<()> + Sync) -> Sum {
         let next = AtomicUsize::new(0);
         let parts = rayon::broadcast(|_| {
             let mut sum = Sum::default();
@@ -107,7 +137,7 @@ impl Work<'_> {
                     break;
                 }
                 let path = || self.discovery.path(&self.discovery.files[n as usize]);
-                match catch_unwind(AssertUnwindSafe(|| self.one(n, last, &mut sum))) {
+                match catch_unwind(AssertUnwindSafe(|| one(self, n, &mut sum))) {
                     Ok(Ok(())) => {}
                     Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
                     Ok(Err(e)) => sum.survey.errors.push((path(), format!("cannot be read: {e}"))),
@@ -118,44 +148,75 @@ impl Work<'_> {
             sum
         });
         parts.into_iter().fold(Sum::default(), |mut all, part| {
-            all.add(part);
+            all.survey.add(part.survey);
+            all.candidates.extend(part.candidates);
+            all.wait |= part.wait;
             all
         })
     }
 
-    fn one(&self, n: u32, last: bool, sum: &mut Sum) -> io::Result<()> {
+    /// Reads a session; none when nobody knows whose it is.
+    fn take(&self, n: u32) -> io::Result<Option<Hand>> {
         let file = &self.discovery.files[n as usize];
+        let Some(dialect) = file.dialect else { return Ok(None) };
         let path = self.discovery.path(file);
-        let Some(dialect) = file.dialect else {
-            let message = "nothing in it tells whose session it is; name the agent with --dialect";
-            sum.survey.errors.push((path, message.to_owned()));
-            return Ok(());
-        };
         let source = self.discovery.open(file)?;
         let Source::File { file: descriptor, .. } = &source else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         };
         let meta = descriptor.metadata()?;
-        let read = |source: Source| Session::read(path.clone(), source, dialect, shape_of(file.kind), self.meter);
-        let session = read(source.clone())?;
-        let grew = liveness::grew(&source)?;
-        if !last && !session.facts.terminated && !self.options.closed && (grew || is_recent(&meta)) {
-            sum.later.push(n);
+        let session = Session::read(path.clone(), source.clone(), dialect, shape_of(file.kind), self.meter)?;
+        let ids = if self.guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
+        let known: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
+        Ok(Some(Hand { path, source, meta, session, ids, live }))
+    }
+
+    /// The first look: what the store needs to know of it, and whether there is anything to plan.
+    fn look(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let Some(hand) = self.take(n)? else {
+            let message = "nothing in it tells whose session it is; name the agent with --dialect";
+            sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), message.to_owned()));
             return Ok(());
-        }
+        };
         sum.survey.sessions += 1;
-        let ids = if self.guard.asks_for_ids() { keep::ids(&session) } else { Default::default() };
+        self.collector.add(&hand.session, n, self.discovery, hand.live);
+        let now = self.options.plan.now;
+        let (findings, _) =
+            rules::session_findings(&Context { session: &hand.session, live: hand.live, now, places: PLACES });
+        let gate = &self.options.plan.gate;
+        let asked = |f: &Finding| {
+            let loud = f.severity >= Severity::Warning || gate.names(f.rule.code);
+            loud && f.rule.fix.is_some() && gate.keeps(f)
+        };
+        let decided = self.options.plan.relink.decided.iter();
+        let named = decided.zip(0..).filter(|((child, _), _)| has(&hand.session, child)).map(|(_, at)| at);
+        sum.survey.decided.extend(named);
+        if findings.iter().any(asked) {
+            sum.candidates.insert(n);
+            sum.wait |= !self.options.closed && !hand.session.facts.terminated && is_recent(&hand.meta);
+        }
+        Ok(())
+    }
+
+    /// The plan of a session that has something to repair.
+    fn plan(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let Some(Hand { path, source, meta, session, ids, live }) = self.take(n)? else { return Ok(()) };
+        let file = &self.discovery.files[n as usize];
+        let (dialect, shape) = (session.dialect, shape_of(file.kind));
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let live = grew || self.guard.is_registered(&path, &ids);
         let mut options = plan::Options { live, ..self.options.plan.clone() };
         self.decisions(&session, &mut options, sum);
-
+        if let Some(world) = self.world {
+            options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
+        }
         let planned = plan::plan(session, &options, self.meter)?;
         let mut nearest = None;
         if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
             let mut bolder = options.clone();
             bolder.relink.nearest = true;
-            let other = plan::plan(read(source.clone())?, &bolder, self.meter)?;
+            let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
+            let other = plan::plan(again, &bolder, self.meter)?;
             let takes_nearest = other.edits.iter().any(|e| e.edit.evidence == Some(Evidence::Nearest));
             nearest = takes_nearest.then_some((other, bolder));
         }
@@ -163,12 +224,11 @@ impl Work<'_> {
         if planned.is_empty() && nearest.is_none() && !planned.left.iter().any(mends) {
             return Ok(());
         }
-        let context = Context { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
         let mut plan = self.file_plan(&context, planned, &options)?;
         if let Some((other, bolder)) = nearest {
             for left in plan.left.iter_mut().filter(|l| l.finding.rule.fix == Some(Fix::Links)) {
-                let links = |code| other.edits.iter().any(|e| e.edit.code == code);
-                if links(left.finding.rule.code) {
+                if other.edits.iter().any(|e| e.edit.code == left.finding.rule.code) {
                     left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
                 }
             }
@@ -180,23 +240,20 @@ impl Work<'_> {
 
     /// Which decisions of the user are about this session. A parent that it does not have would only move the break.
     fn decisions(&self, session: &Session, options: &mut plan::Options, sum: &mut Sum) {
-        let has = |id: &str| session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some();
-        let decided = std::mem::take(&mut options.relink.decided);
-        for (at, (child, parent)) in decided.into_iter().enumerate() {
-            if !has(&child) {
+        for (child, parent) in std::mem::take(&mut options.relink.decided) {
+            if !has(session, &child) {
                 continue;
             }
-            sum.survey.decided.push(at);
-            if has(&parent) {
+            if has(session, &parent) {
                 options.relink.decided.push((child, parent));
             } else {
-                sum.survey.errors.push((session.path.clone(), format!("has no record {parent:?} to link to")));
+                sum.survey.errors.push((session.path.clone(), format!("has no record '{parent}' to link to")));
             }
         }
     }
 
-    fn file_plan(&self, context: &Context<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
-        let &Context { n, path, source, meta, ids } = context;
+    fn file_plan(&self, context: &InHand<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
+        let &InHand { n, path, source, meta, ids } = context;
         let file = &self.discovery.files[n as usize];
         let shape = shape_of(file.kind);
         let work = !planned.is_empty();
@@ -217,7 +274,12 @@ impl Work<'_> {
             let result = Session::read(path.to_owned(), planned.text.source(), dialect, shape, self.meter)?;
             let class = planned.edits.iter().map(|e| e.edit.class).max();
             let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
-            let wrong = proof::repaired(&promise, result, options, self.store, self.meter)?;
+            let wrong = match self.world {
+                Some(world) => world.ask(self.discovery, n, options.live, |store| {
+                    proof::repaired(&promise, result, options, Some(store), self.meter)
+                }),
+                None => proof::repaired(&promise, result, options, None, self.meter),
+            }?;
             if !wrong.is_empty() {
                 let reason = format!("would not be what its repair announces: {}", wrong.join("; "));
                 refused = Some(Refused { path: path.to_owned(), reason, hint: None });
@@ -233,8 +295,8 @@ impl Work<'_> {
             Left { finding, why }
         });
         let left = left.collect();
-        let live = options.live;
-        let subject = SessionPlan { shape, live, before: planned.before, after: planned.after };
+        let options = options.clone();
+        let subject = SessionPlan { shape, options, before: planned.before, after: planned.after };
         Ok(FilePlan {
             file: n,
             path: path.to_owned(),
@@ -256,13 +318,17 @@ impl Work<'_> {
     }
 }
 
-/// The file in hand.
-struct Context<'a> {
+/// The file that a plan is made for.
+struct InHand<'a> {
     n: u32,
     path: &'a Path,
     source: &'a Source,
-    meta: &'a std::fs::Metadata,
+    meta: &'a Metadata,
     ids: &'a [&'a str],
+}
+
+fn has(session: &Session, id: &str) -> bool {
+    session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some()
 }
 
 fn why_left(finding: &Finding, taken_back: &[(&'static str, String)], options: &plan::Options) -> String {
@@ -271,27 +337,27 @@ fn why_left(finding: &Finding, taken_back: &[(&'static str, String)], options: &
         None => "repair has no answer to it".to_owned(),
         Some(fix) if fix > options.up_to => format!("it takes --up-to {}", fix.name()),
         Some(_) => match taken_back.iter().find(|(c, _)| *c == code) {
-            Some((_, worse)) => format!("an answer would make something worse: {worse}"),
+            Some((_, why)) => format!("its answer was taken back: {why}"),
             None => "no answer is sure enough".to_owned(),
         },
     }
 }
 
 /// A file that was written to so recently that its writer may be in the middle of a line.
-fn is_recent(meta: &std::fs::Metadata) -> bool {
+fn is_recent(meta: &Metadata) -> bool {
     let age = meta.modified().map(|at| SystemTime::now().duration_since(at));
     age.is_ok_and(|age| age.map_or(true, |age| age < RECENT))
 }
 
 /// Whether a file is in another state than before it was read.
-fn changed(source: &Source, meta: &std::fs::Metadata) -> io::Result<bool> {
+fn changed(source: &Source, meta: &Metadata) -> io::Result<bool> {
     let Source::File { file, .. } = source else { return Ok(false) };
     let now = file.metadata()?;
     Ok(now.len() != meta.len() || now.modified().ok() != meta.modified().ok())
 }
 
 #[cfg(unix)]
-fn other_names(meta: &std::fs::Metadata) -> Option<String> {
+fn other_names(meta: &Metadata) -> Option<String> {
     use std::os::unix::fs::MetadataExt;
     let others = meta.nlink().saturating_sub(1);
     let names = crate::rules::counted(others, "other name");
@@ -299,17 +365,17 @@ fn other_names(meta: &std::fs::Metadata) -> Option<String> {
 }
 
 #[cfg(not(unix))]
-fn other_names(_: &std::fs::Metadata) -> Option<String> {
+fn other_names(_: &Metadata) -> Option<String> {
     None
 }
 
 #[cfg(unix)]
-fn fingerprint(meta: &std::fs::Metadata, sha256: Sha) -> Fingerprint {
+fn fingerprint(meta: &Metadata, sha256: Sha) -> Fingerprint {
     Fingerprint::from_metadata(meta, sha256)
 }
 
 /// Nothing is applied here, so nothing is compared with it.
 #[cfg(not(unix))]
-fn fingerprint(meta: &std::fs::Metadata, sha256: Sha) -> Fingerprint {
+fn fingerprint(meta: &Metadata, sha256: Sha) -> Fingerprint {
     Fingerprint { len: meta.len(), mtime_ns: 0, ctime_ns: 0, dev: 0, ino: 0, sha256 }
 }
