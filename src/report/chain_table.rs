@@ -8,7 +8,7 @@ use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, moments, number, paragraph, size};
-use super::{next, verdict};
+use super::{listed, next, verdict};
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::text::Text;
 
@@ -237,18 +237,12 @@ fn findings(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     for finding in sorted.iter().take(limit(report)) {
-        let cause = finding.cause.as_deref().map(|cause| format!(" (cause: {cause})")).unwrap_or_default();
-        let times = match finding.count.unwrap_or(1) + finding.more.unwrap_or(0) {
-            1 => String::new(),
-            n => format!(", {} in all", number(n)),
-        };
         let lead = vec![
             plain("  "),
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
             plain(format!("{}  ", finding.name_at_line())),
         ];
-        let effect = if finding.effect.is_empty() { String::new() } else { format!(": {}", finding.effect) };
-        paragraph(out, lead, 10, &format!("{}{effect}{cause}{times}", finding.rule.name))?;
+        paragraph(out, lead, 10, &listed::sentence(finding))?;
     }
     if sorted.len() > limit(report) {
         out.line([dim(format!("  and {} more", number((sorted.len() - limit(report)) as u64)))])?;

@@ -45,7 +45,7 @@ pub struct FindingJson<'a> {
 }
 
 /// Facts as one object, in the order in which the rule gave them.
-struct Facts<'a>(&'a [(&'static str, Fact)]);
+pub struct Facts<'a>(pub &'a [(&'static str, Fact)]);
 
 impl Serialize for Facts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

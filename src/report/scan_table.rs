@@ -12,7 +12,7 @@ use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
-use super::{next, verdict};
+use super::{listed, next, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::registry;
@@ -409,7 +409,7 @@ impl Group {
     }
 
     fn add(&mut self, finding: &Finding, name: &str, places: usize) {
-        self.count += finding.count.unwrap_or(1) + finding.more.unwrap_or(0);
+        self.count += listed::stands_for(finding);
         if self.last_file != name {
             self.files += 1;
             self.last_file = name.to_owned();
