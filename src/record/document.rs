@@ -4,8 +4,8 @@
 
 use std::io;
 
-use super::facts::{Facts, Kind, flag};
-use super::json::Kind as Json;
+use super::facts::{Facts, Kind, StrictStop, flag};
+use super::json::{self, Grammar, Kind as Json, Scratch};
 use super::read::{At, RecordReader};
 use super::value::Value;
 use crate::dialect::Dialect;
@@ -52,6 +52,12 @@ pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
         lossy = String::from_utf8_lossy(text).into_owned().into_bytes();
         &lossy
     };
+    let mut scratch = Scratch::default();
+    let read = json::check(text, Grammar::default(), &mut scratch).is_ok();
+    let notes = &scratch.notes;
+    if !read || !exact || facts.bom || notes.surrogate_count > 0 || notes.depth >= 128 || notes.infinite {
+        facts.strict_stop = Some(StrictStop { line: 1, records: 0 });
+    }
     let Some(root) = Value::parse(text) else {
         document.refusal = Some("is no JSON");
         return Ok((facts, document));
@@ -88,7 +94,11 @@ pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
             }
         }
     }
+    facts.raw.hits = memchr::memmem::find_iter(&bytes, super::pass::TOOL_RESULT).count() as u64;
+    // The records are messages of a document: they have no types and no fields of their own.
+    facts.type_counts.clear();
     facts.types.clear();
+    facts.fields.clear();
     facts.types.insert("message".to_owned(), facts.records.len() as u64);
     facts.lines.records = facts.records.len() as u64;
     Ok((facts, document))

@@ -224,6 +224,14 @@ pub mod flag {
     pub const MODE_UNKNOWN: u64 = 1 << 54;
     /// the role is a string, known or not
     pub const ROLE_WORD: u64 = 1 << 55;
+    /// a usage figure is there and no whole number that a response can have
+    pub const BAD_FIGURE: u64 = 1 << 60;
+    /// the usage's stored total is not the sum of its parts (pi)
+    pub const TOTAL_DIFFERS: u64 = 1 << 61;
+    /// a user's message that nobody typed: `message._meta.origin` says what made it (sid-code)
+    pub const NOT_TYPED: u64 = 1 << 62;
+    /// the same, and it is the summary of a compaction
+    pub const COMPACTED: u64 = 1 << 63;
 }
 
 /// One record: a JSON value on a line of its own, or whole inside a damaged line ([`flag::HIDDEN`]).
@@ -266,9 +274,14 @@ pub struct Record {
     pub agent: u16,
     /// Its model.
     pub model: u16,
+    /// Its type as the agent spells it, in [`Facts::type_counts`]; [`NO_NAME`] for types beyond those.
+    pub type_name: u16,
     /// What it is.
     pub kind: Kind,
 }
+
+/// The type of a record whose type is not counted by name.
+pub const NO_NAME: u16 = u16::MAX;
 
 /// The time of a record that has none.
 pub const NO_TIME: i64 = i64::MIN;
@@ -360,8 +373,41 @@ pub struct Block {
 pub struct Usage {
     /// The record.
     pub record: u32,
-    /// Input, output, cache read, cache write, and what the format calls total; `u32::MAX` where absent.
+    /// Input, output, cache read, cache write, and what the format calls total; [`NO_TOKENS`] where absent.
     pub tokens: [u32; 5],
+}
+
+/// A usage figure that is not there.
+pub const NO_TOKENS: u32 = u32::MAX;
+
+/// Records of one type.
+#[derive(Clone, Debug)]
+pub struct TypeCount {
+    /// The type (WTF-8); empty for records without one.
+    pub name: Box<[u8]>,
+    /// Records.
+    pub records: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// The text `"type":"tool_result"` as a text search finds it: what `grep -c` takes for records are nearly always blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RawCount {
+    /// All of them.
+    pub hits: u64,
+    /// Those that are a record's own type.
+    pub record_level: u64,
+}
+
+/// Where a strict reader stops: at the first line that holds an escape of half a surrogate pair, or anything else that
+/// serde_json refuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StrictStop {
+    /// The physical line that it refuses.
+    pub line: u32,
+    /// Records before it.
+    pub records: u32,
 }
 
 /// A defect inside a record or its content, with its place.
@@ -483,6 +529,10 @@ pub struct Facts {
     pub terminated: bool,
     /// Session ids, directories, versions, models, tool names.
     pub names: Names,
+    /// What each response cost, in billionths of a dollar, beside [`Facts::usage`]; empty where no cost is stored.
+    pub costs: Vec<u64>,
+    /// Records of each type, in the order in which the types were met; at most a hundred of them.
+    pub type_counts: Vec<TypeCount>,
     /// Records of each type.
     pub types: BTreeMap<String, u64>,
     /// Records of types beyond the first hundred.
@@ -501,7 +551,16 @@ pub struct Facts {
     pub bytes_by_type: BTreeMap<String, u64>,
     /// Whether more was there when the file was read to its end than when it was opened.
     pub grew: bool,
+    /// Which fields its records have.
+    pub fields: super::fields::Fields,
+    /// What a text search for tool results finds.
+    pub raw: RawCount,
+    /// Where a strict reader stops; none when it reads the file to its end.
+    pub strict_stop: Option<StrictStop>,
 }
+
+/// A response whose cost is not stored.
+pub const NO_COST: u64 = u64::MAX;
 
 /// How many defects of one kind are kept with their place.
 pub const KEPT_PER_KIND: usize = 1000;
@@ -509,6 +568,16 @@ pub const KEPT_PER_KIND: usize = 1000;
 pub const KEPT_BAD_LINES: usize = 50_000;
 
 impl Facts {
+    /// A record's type as its agent spells it; empty for one without, and for types beyond those counted by name.
+    pub fn type_of(&self, record: &Record) -> &[u8] {
+        self.type_counts.get(usize::from(record.type_name)).map(|t| &*t.name).unwrap_or_default()
+    }
+
+    /// The cost of a usage row in billionths of a dollar, none where none is stored.
+    pub fn cost_of(&self, usage: usize) -> Option<u64> {
+        self.costs.get(usage).copied().filter(|nano| *nano != NO_COST)
+    }
+
     /// The blocks of a record.
     pub fn blocks_of(&self, record: &Record) -> &[Block] {
         let start = record.first_block as usize;

@@ -95,6 +95,10 @@ pub struct Notes {
     pub not_a_number: bool,
     /// Whether a carriage return stood between two tokens.
     pub carriage_return: bool,
+    /// How often the text `"type":"tool_result"` stands in it.
+    pub tool_results: u32,
+    /// Whether a number is beyond what a double holds (strict readers refuse it).
+    pub infinite: bool,
 }
 
 /// How many lone surrogates of one line are kept with their place.
@@ -377,7 +381,9 @@ impl<'a, 's> Reader<'a, 's> {
             return Err(Bad { at: start, why: Why::Number });
         }
         if (real || whole > 15) && !exact(&self.bytes[start..self.at], real) {
+            let infinite = infinite(&self.bytes[start..self.at]);
             let notes = &mut self.scratch.notes;
+            notes.infinite |= infinite;
             notes.inexact_count += 1;
             notes.inexact.get_or_insert((start, self.at - start));
         }
@@ -503,12 +509,22 @@ impl<'a, 's> Reader<'a, 's> {
                 self.scratch.keys.push(Key { start, end, hash });
             }
         }
+        // Whatever stands between quotes that are not escaped is a token, so a text search finds exactly such members,
+        // and those whose key ends in an escaped quote and the word.
+        if key.end >= 5 && self.bytes[key.end - 5..key.end] == *b"\"type" && self.rest_is(b":\"tool_result\"") {
+            self.scratch.notes.tool_results += 1;
+        }
         self.white();
         if self.bytes.get(self.at) != Some(&b':') {
             return self.bad(Why::Unexpected);
         }
         self.at += 1;
         Ok(key)
+    }
+
+    #[inline]
+    fn rest_is(&self, text: &[u8]) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text))
     }
 
     fn frame(&self) -> Frame {
@@ -663,6 +679,12 @@ fn key_hash(raw: &[u8], escaped: bool) -> u32 {
 fn same_key(bytes: &[u8], a: Key, b: Key) -> bool {
     let (a, b) = (&bytes[a.start as usize..a.end as usize], &bytes[b.start as usize..b.end as usize]);
     a == b || (a.contains(&b'\\') || b.contains(&b'\\')) && decode(a) == decode(b)
+}
+
+/// Whether the number overflows a double.
+#[cold]
+fn infinite(number: &[u8]) -> bool {
+    std::str::from_utf8(number).ok().and_then(|n| n.parse::<f64>().ok()).is_some_and(f64::is_infinite)
 }
 
 /// Whether a double holds the number that is written: no overflow, no digit of an integer lost.

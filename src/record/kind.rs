@@ -2,7 +2,7 @@
 //!
 //! Unknown types are never damage (claude-code notes, head; pi notes, section 5): they stay [`Kind::Other`].
 
-use super::facts::{Block, BlockKind, Facts, Id, Kind, block, flag};
+use super::facts::{Block, BlockKind, Facts, Id, Kind, NO_NAME, TypeCount, block, flag};
 use super::json::{Str, decode};
 use super::read::Draft;
 use crate::dialect::Dialect;
@@ -18,7 +18,7 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
     let role = raw(draft.role);
     let record = &mut draft.record;
     if !hidden {
-        count_type(facts, type_name, text.len());
+        record.type_name = count_type(facts, type_name, draft.type_name.is_some_and(|s| s.escaped), text.len());
     }
     if let Some(s) = draft.session_id.filter(|s| s.start < s.end) {
         record.flags |= flag::SESSION_ID;
@@ -106,14 +106,39 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
     }
 }
 
-fn count_type(facts: &mut Facts, name: &[u8], length: usize) {
-    let name = if name.is_empty() { "(no type)".to_owned() } else { crate::text::lossy(&decode(name)) };
-    if !facts.types.contains_key(&name) && facts.types.len() >= NAMED_TYPES {
-        facts.other_types += 1;
-        return;
+/// Counts the record under its type. The types of a file are few, and nearly always one of the first.
+fn count_type(facts: &mut Facts, name: &[u8], escaped: bool, length: usize) -> u16 {
+    let decoded;
+    let name = if escaped {
+        decoded = decode(name);
+        &decoded
+    } else {
+        name
+    };
+    let counts = &mut facts.type_counts;
+    let at = counts.iter().position(|t| *t.name == *name).unwrap_or(counts.len());
+    if at == counts.len() {
+        if at >= NAMED_TYPES {
+            facts.other_types += 1;
+            return NO_NAME;
+        }
+        counts.push(TypeCount { name: name.into(), records: 0, bytes: 0 });
     }
-    *facts.bytes_by_type.entry(name.clone()).or_default() += length as u64;
-    *facts.types.entry(name).or_default() += 1;
+    let count = &mut counts[at];
+    count.records += 1;
+    count.bytes += length as u64;
+    u16::try_from(at).unwrap_or(NO_NAME)
+}
+
+/// The types by name, when all records are counted.
+pub(super) fn settle_types(facts: &mut Facts) {
+    for count in &facts.type_counts {
+        let name = if count.name.is_empty() { "(no type)".to_owned() } else { crate::text::lossy(&count.name) };
+        *facts.bytes_by_type.entry(name.clone()).or_default() += count.bytes;
+        *facts.types.entry(name).or_default() += count.records;
+    }
+    // Taken back again when a line turned out to be several.
+    facts.types.retain(|_, records| *records > 0);
 }
 
 use super::facts::Record;

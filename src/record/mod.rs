@@ -4,6 +4,7 @@ pub mod again;
 pub mod damage;
 pub mod document;
 pub mod facts;
+pub mod fields;
 pub mod json;
 mod kind;
 pub mod media;

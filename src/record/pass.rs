@@ -6,7 +6,8 @@
 use std::io;
 
 use super::damage::{self, BOM, BadKind};
-use super::facts::{BadLine, Defect, DefectKind, Facts, KEPT_BAD_LINES};
+use super::kind;
+use super::facts::{BadLine, Defect, DefectKind, Facts, KEPT_BAD_LINES, StrictStop};
 use super::read::{At, RecordReader, note};
 use crate::dialect::Dialect;
 use crate::store::meter::Meter;
@@ -17,6 +18,9 @@ pub const SID_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// A line longer than this is named: L117.
 pub const OVERSIZED_LINE: u64 = 16 * 1024 * 1024;
+
+/// What a text search for tool results looks for.
+pub const TOOL_RESULT: &[u8] = b"\"type\":\"tool_result\"";
 
 /// A stated nesting beyond this fails in the Claude SDK (RecursionError) and in other agents' loaders.
 pub const DEEPEST: u32 = 1000;
@@ -71,6 +75,8 @@ struct Pass {
     /// Bytes of the file that sid-code's whole-file reader keeps after trimming.
     content: (u64, u64),
     lossy: Vec<u8>,
+    /// Whether the line in hand was one record for the loader, as it stands.
+    plain: bool,
 }
 
 impl Pass {
@@ -78,10 +84,39 @@ impl Pass {
         let trims = dialect == Dialect::Sid && !stream;
         let content = if trims { trimmed(source)? } else { (0, u64::MAX) };
         let facts = Facts { size: source.size(), terminated: true, ..Facts::default() };
-        Ok(Pass { dialect, reader: RecordReader::new(dialect), facts, stream, content, lossy: Vec::new() })
+        let reader = RecordReader::new(dialect);
+        Ok(Pass { dialect, reader, facts, stream, content, lossy: Vec::new(), plain: false })
     }
 
     fn line(&mut self, line: &Line<'_>) {
+        let records = self.facts.records.len();
+        self.plain = false;
+        if !self.loader_line(line) {
+            self.other_readers(line, records);
+        }
+    }
+
+    /// What a text search finds on the line, and whether a strict reader stops there. Both are told by what the pass
+    /// noted; only a line that is no plain record is looked at again. A line that the loader itself takes apart counts as
+    /// refused: there is no record of it that could be counted.
+    fn other_readers(&mut self, line: &Line<'_>, records: usize) {
+        let (facts, notes) = (&mut self.facts, &self.reader.scratch.notes);
+        facts.raw.hits += if self.plain {
+            u64::from(notes.tool_results)
+        } else {
+            memchr::memmem::find_iter(line.bytes, TOOL_RESULT).count() as u64
+        };
+        // serde_json gives up at the 128th level.
+        let strict =
+            self.plain && notes.surrogate_count == 0 && notes.depth < 128 && !notes.infinite && !notes.not_a_number;
+        if !strict && facts.strict_stop.is_none() {
+            let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+            facts.strict_stop = Some(StrictStop { line: small(line.number), records: small(records as u64) });
+        }
+    }
+
+    /// The line as the agent's own loader takes it. Returns whether it is blank for every reader.
+    fn loader_line(&mut self, line: &Line<'_>) -> bool {
         let facts = &mut self.facts;
         facts.lines.physical = line.number;
         let number = u32::try_from(line.number).unwrap_or(u32::MAX);
@@ -118,11 +153,11 @@ impl Pass {
             if facts.lines.blank == 1 {
                 facts.lines.first_blank = line.number;
             }
-            return;
+            return true;
         }
         if !line.whole() {
             self.bad(line, number, BadKind::TooLong, (0, 0));
-            return;
+            return false;
         }
         // What the whole-file reader trims away at either end of the file.
         let from = self.content.0.saturating_sub(line.offset).min(line.length) as usize;
@@ -135,10 +170,12 @@ impl Pass {
             } else {
                 self.facts.lines.blank += 1;
             }
-            return;
+            return false;
         }
         if simdutf8::basic::from_utf8(kept).is_ok() {
             self.text(line, kept, At { line: number, offset: line.offset + from as u64, exact: true });
+            let trimmed = [&line.bytes[..from], &line.bytes[to..]];
+            self.plain &= trimmed.iter().all(|cut| cut.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')));
         } else {
             let mut lossy = std::mem::take(&mut self.lossy);
             lossy.clear();
@@ -146,7 +183,9 @@ impl Pass {
             self.invalid(line, kept, number, from);
             self.text(line, &lossy, At { line: number, offset: line.offset + from as u64, exact: false });
             self.lossy = lossy;
+            self.plain = false;
         }
+        false
     }
 
     /// Bytes that are not UTF-8: replaced by most loaders, fatal for the Claude SDK, which decodes the file as one text.
@@ -225,6 +264,7 @@ impl Pass {
         }
         if parsed {
             self.accepted(at);
+            self.plain = true;
             return;
         }
         if self.dialect == Dialect::Claude {
@@ -254,10 +294,15 @@ impl Pass {
     fn take_back(&mut self) {
         if let Some(record) = self.facts.records.pop() {
             self.facts.blocks.truncate(record.first_block as usize);
+            if let Some(count) = self.facts.type_counts.get_mut(usize::from(record.type_name)) {
+                count.records -= 1;
+                count.bytes -= u64::from(record.length);
+            }
             let number = u32::try_from(self.facts.records.len()).unwrap_or(u32::MAX);
             while self.facts.usage.last().is_some_and(|u| u.record == number) {
                 self.facts.usage.pop();
             }
+            self.facts.costs.truncate(self.facts.usage.len());
         }
     }
 
@@ -308,6 +353,8 @@ impl Pass {
     fn finish(mut self, source: &Source) -> io::Result<Facts> {
         self.join_split_records(source)?;
         let mut facts = self.facts;
+        kind::settle_types(&mut facts);
+        facts.fields.finish();
         facts.records.shrink_to_fit();
         facts.blocks.shrink_to_fit();
         Ok(facts)
@@ -481,4 +528,88 @@ fn white_suffix(bytes: &[u8]) -> usize {
         end -= length;
     }
     bytes.len() - end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read_as(dialect: Dialect, text: &[u8]) -> Facts {
+        read(&Source::from_bytes(text), dialect, &Meter::default()).unwrap()
+    }
+
+    /// The first line that serde_json refuses, and the records before it.
+    fn strictly(text: &[u8]) -> Option<StrictStop> {
+        let mut records = 0;
+        for (n, line) in text.split(|b| *b == b'\n').enumerate() {
+            if line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+                continue;
+            }
+            if serde_json::from_slice::<serde_json::Value>(line).is_err() {
+                return Some(StrictStop { line: n as u32 + 1, records });
+            }
+            records += 1;
+        }
+        None
+    }
+
+    const PIECES: &[&str] = &[
+        r#"{"type":"user","message":{"content":[{"type":"tool_result","x":1}]}}"#,
+        r#"{"type":"tool_result"}"#,
+        r#"{"type": "tool_result","a":{"type":"tool_result"}}"#,
+        r#"{"a\"type":"tool_result","type":"b"}"#,
+        r#"{"text":"\"type\":\"tool_result\""}"#,
+        r#"{"a":"\ud83d"}"#,
+        r#"{"a":"\ud83d\ude00"}"#,
+        r#"{"a":1e999,"b":1e-999,"c":123456789012345678901234567890}"#,
+        r#"{"a":NaN}"#,
+        r#"["type":"tool_result"]"#,
+        "7",
+        "null",
+        "  ",
+        "\r",
+        "",
+        "\u{feff}{}",
+        "\u{a0}{}",
+        "{}",
+        "{\"a\":\"\u{2028}\"}",
+        "{\"type\":\"tool_result\",\u{c}}",
+    ];
+
+    fn lines() -> impl Strategy<Value = Vec<u8>> {
+        let deep = |n: usize| format!("{{\"a\":{}{}}}", "[".repeat(n), "]".repeat(n));
+        let deep = prop::sample::select(vec![deep(125), deep(126), deep(127), deep(128), deep(200)]);
+        let known = prop::sample::select(PIECES.to_vec()).prop_map(str::to_owned);
+        let piece = prop_oneof![8 => known, 1 => deep].prop_map(String::into_bytes);
+        let cut = (piece.clone(), any::<prop::sample::Index>()).prop_map(|(piece, at)| match piece.len() {
+            0 => piece,
+            n => piece[..at.index(n)].to_vec(),
+        });
+        let line = prop_oneof![10 => piece, 1 => cut, 1 => Just(b"{\"a\":\"\xff\"}".to_vec())];
+        prop::collection::vec(line, 0..12).prop_map(|lines| lines.join(&b'\n'))
+    }
+
+    proptest! {
+        #[test]
+        fn a_strict_reader_stops_where_serde_json_does(text in lines()) {
+            let facts = read_as(Dialect::Pi, &text);
+            prop_assert_eq!(facts.strict_stop, strictly(&text));
+        }
+
+        #[test]
+        fn a_text_search_finds_what_it_finds(text in lines(), n in 0..3) {
+            let dialect = [Dialect::Pi, Dialect::Claude, Dialect::Sid][n as usize];
+            let facts = read_as(dialect, &text);
+            prop_assert_eq!(facts.raw.hits, memchr::memmem::find_iter(&text, TOOL_RESULT).count() as u64);
+            prop_assert!(facts.raw.record_level <= facts.raw.hits);
+        }
+    }
+
+    #[test]
+    fn a_records_own_type_is_told_apart() {
+        let text = PIECES[..5].join("\n");
+        let raw = read_as(Dialect::Sid, text.as_bytes()).raw;
+        assert_eq!((raw.hits, raw.record_level), (4, 1));
+    }
 }

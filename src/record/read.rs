@@ -4,8 +4,10 @@
 //! A key that stands twice overwrites what its first copy left, as `JSON.parse` has it.
 
 use super::facts::{
-    Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_TIME, Record, Usage, block, flag,
+    Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_COST, NO_NAME, NO_TIME, NO_TOKENS, Record,
+    Usage, block, flag,
 };
+use super::fields::Shape;
 use super::json::{Bad, Grammar, Kind as Json, Reader, Scratch, Str, decode};
 use super::kind;
 use super::media::{self, Media};
@@ -56,6 +58,10 @@ pub(super) struct Draft {
     pub(super) mode: Option<bool>,
     pub(super) inner_mode: Option<bool>,
     usage: Option<[u32; 5]>,
+    /// What the response cost, in billionths of a dollar.
+    cost: Option<u64>,
+    /// sid-code: the value of a metadata record, when it is an object.
+    value: Option<(usize, usize)>,
 }
 
 /// Reads the records of one file into its facts.
@@ -66,6 +72,8 @@ pub struct RecordReader {
     pub(super) scratch: Scratch,
     /// Media found in one block; judged when its label is known.
     media: Vec<(usize, usize, DefectKind)>,
+    /// The keys of the record so far, folded.
+    shape: Shape,
     /// Whether carriage returns stood between tokens of the last text: some loaders split there.
     pub(super) carriage_return: bool,
 }
@@ -76,7 +84,8 @@ impl RecordReader {
     /// A reader for one agent's records.
     pub fn new(dialect: Dialect) -> Self {
         let grammar = Grammar { python: dialect == Dialect::Claude };
-        RecordReader { dialect, grammar, scratch: Scratch::default(), media: Vec::new(), carriage_return: false }
+        let (scratch, shape) = (Scratch::default(), Shape::default());
+        RecordReader { dialect, grammar, scratch, media: Vec::new(), shape, carriage_return: false }
     }
 
     /// The grammar of the agent's parser.
@@ -92,6 +101,7 @@ impl RecordReader {
         let mark = facts.blocks.len();
         let mut draft = Draft::default();
         self.media.clear();
+        self.shape = Shape::default();
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut reader = Reader::new(text, self.grammar, &mut scratch);
         let read = self.value(&mut reader, &mut draft, facts, mark).and_then(|()| reader.end());
@@ -106,8 +116,12 @@ impl RecordReader {
         record.length = u32::try_from(text.len()).unwrap_or(u32::MAX);
         record.first_block = u32::try_from(mark).unwrap_or(u32::MAX);
         record.block_count = u16::try_from(facts.blocks.len() - mark).unwrap_or(u16::MAX);
+        record.type_name = NO_NAME;
         if record.kind != Kind::NonObject {
             kind::settle(self.dialect, text, &mut draft, facts, mark, hidden);
+            if !hidden {
+                self.note_fields(text, &draft, facts);
+            }
         }
         let mut record = draft.record;
         record.flags |= if at.exact { 0 } else { flag::LOSSY };
@@ -117,6 +131,10 @@ impl RecordReader {
             self.note_defects(at, number, facts);
             if let Some(tokens) = draft.usage {
                 facts.usage.push(Usage { record: number, tokens });
+                if draft.cost.is_some() || !facts.costs.is_empty() {
+                    facts.costs.resize(facts.usage.len() - 1, NO_COST);
+                    facts.costs.push(draft.cost.unwrap_or(NO_COST));
+                }
             }
         }
         if hidden {
@@ -126,6 +144,20 @@ impl RecordReader {
             facts.records.push(record);
         }
         Ok(())
+    }
+
+    /// Counts the record's fields, and notes when its own type is what a text search for tool results finds.
+    fn note_fields(&self, text: &[u8], draft: &Draft, facts: &mut Facts) {
+        let type_name = draft.type_name.map(|s| &text[s.start..s.end]).unwrap_or_default();
+        if type_name == b"tool_result"
+            && draft.type_name.is_some_and(|s| text.get(s.start.wrapping_sub(8)..s.start) == Some(b"\"type\":\""))
+        {
+            facts.raw.record_level += 1;
+        }
+        facts.fields.count(self.shape, type_name, text);
+        if let (Some((start, end)), Some(key)) = (draft.value, draft.key) {
+            facts.fields.count_value(&text[key.start..key.end], &text[start..end]);
+        }
     }
 
     fn note_defects(&mut self, at: At, record: u32, facts: &mut Facts) {
@@ -188,6 +220,7 @@ impl RecordReader {
         mark: usize,
     ) -> Read<()> {
         let name = if key.escaped { &*decode(r.raw(key)) } else { r.raw(key) };
+        self.shape.add(name);
         let record = &mut draft.record;
         match name {
             b"uuid" if !self.dialect.is_pi() => id_field(r, record),
@@ -320,7 +353,17 @@ impl RecordReader {
             }
             b"usage" => {
                 record.flags |= flag::CONTEXT_FIELDS;
-                draft.usage = usage(r)?.or(draft.usage);
+                self.usage(r, draft)
+            }
+            // Claude Code up to 1.0.
+            b"costUSD" => {
+                draft.cost = cost(r)?;
+                Ok(())
+            }
+            b"value" if self.dialect == Dialect::Sid => {
+                let object = r.peek()? == Json::Object;
+                let place = r.skip()?;
+                draft.value = object.then_some(place);
                 Ok(())
             }
             b"model" => {
@@ -418,6 +461,7 @@ impl RecordReader {
         if self.dialect != Dialect::Sid {
             draft.stop = None;
         }
+        self.shape.add(b"{");
         match r.peek()? {
             Json::Object => draft.record.flags |= flag::MESSAGE,
             Json::Null => return r.skip().map(drop),
@@ -427,6 +471,7 @@ impl RecordReader {
             }
         }
         r.object(|r, key| {
+            self.shape.add(r.raw(key));
             match r.raw(key) {
                 b"role" => draft.role = optional_string(r)?,
                 b"content" => self.content(r, &mut draft.record, facts, mark)?,
@@ -441,22 +486,81 @@ impl RecordReader {
                 }
                 b"stop_reason" | b"stopReason" if self.dialect != Dialect::Sid => draft.stop = optional_string(r)?,
                 b"_meta" if self.dialect == Dialect::Sid && r.peek()? == Json::Object => {
+                    draft.record.flags &= !(flag::NOT_TYPED | flag::COMPACTED);
                     r.object(|r, key| match r.raw(key) {
                         b"permissionMode" => {
                             draft.inner_mode = Some(unknown_mode(r)?);
                             Ok(())
                         }
+                        b"origin" => {
+                            draft.record.flags |= origin(r)?;
+                            Ok(())
+                        }
                         _ => r.skip().map(drop),
                     })?;
                 }
-                b"usage" => draft.usage = usage(r)?,
+                b"usage" => self.usage(r, draft)?,
                 b"provider" => draft.provider = optional_string(r)?,
                 b"toolCallId" => draft.call = optional_string(r)?,
                 b"toolName" => draft.call_name = optional_string(r)?,
                 _ => drop(r.skip()?),
             }
             Ok(())
-        })
+        })?;
+        self.shape.add(b"}");
+        Ok(())
+    }
+
+    /// What a response used, and what it cost where that is stored.
+    fn usage(&mut self, r: &mut Reader<'_, '_>, draft: &mut Draft) -> Read<()> {
+        const PARTS: u64 = flag::BAD_FIGURE | flag::TOTAL_DIFFERS;
+        draft.record.flags &= !PARTS;
+        if r.peek()? != Json::Object {
+            r.skip()?;
+            return Ok(());
+        }
+        let mut tokens = [NO_TOKENS; 5];
+        self.shape.add(b"{");
+        r.object(|r, key| {
+            self.shape.add(r.raw(key));
+            let place = match r.raw(key) {
+                b"input_tokens" | b"inputTokens" | b"input" => 0,
+                b"output_tokens" | b"outputTokens" | b"output" => 1,
+                b"cache_read_input_tokens" | b"cacheReadInputTokens" | b"cacheRead" => 2,
+                b"cache_creation_input_tokens" | b"cacheCreationInputTokens" | b"cacheWrite" => 3,
+                b"totalTokens" => 4,
+                b"cost" if r.peek()? == Json::Object => {
+                    return r.object(|r, key| {
+                        match r.raw(key) {
+                            b"total" => draft.cost = cost(r)?,
+                            _ => drop(r.skip()?),
+                        }
+                        Ok(())
+                    });
+                }
+                _ => return r.skip().map(drop),
+            };
+            let kind = r.peek()?;
+            tokens[place] = NO_TOKENS;
+            if kind == Json::Number {
+                let (start, end) = r.number()?;
+                let text = std::str::from_utf8(r.slice(start, end)).unwrap_or_default();
+                tokens[place] = text.parse().unwrap_or(NO_TOKENS);
+            } else {
+                r.skip()?;
+            }
+            if tokens[place] == NO_TOKENS && kind != Json::Null {
+                draft.record.flags |= flag::BAD_FIGURE;
+            }
+            Ok(())
+        })?;
+        self.shape.add(b"}");
+        let sum: u64 = tokens[..4].iter().filter(|n| **n != NO_TOKENS).map(|n| u64::from(*n)).sum();
+        if tokens[4] != NO_TOKENS && sum != u64::from(tokens[4]) {
+            draft.record.flags |= flag::TOTAL_DIFFERS;
+        }
+        draft.usage = Some(tokens);
+        Ok(())
     }
 
     fn content(&mut self, r: &mut Reader<'_, '_>, record: &mut Record, facts: &mut Facts, mark: usize) -> Read<()> {
@@ -510,6 +614,7 @@ impl RecordReader {
         let mut media = Media::default();
         let mut media_at = (0, 0);
         r.object(|r, key| {
+            self.shape.add(r.raw(key));
             match r.raw(key) {
                 b"type" => type_name = optional_string(r)?,
                 b"text" => text = optional_string(r)?,
@@ -534,7 +639,10 @@ impl RecordReader {
         })?;
         let mut new = Block { index, ..Block::default() };
         let mut opened = 0;
-        match type_name.map(|s| r.raw(s)).unwrap_or_default() {
+        let type_name = type_name.map(|s| r.raw(s)).unwrap_or_default();
+        self.shape.add(b"[");
+        self.shape.add(type_name);
+        match type_name {
             b"text" => {
                 new.kind = BlockKind::Text;
                 let text = text.map(|s| r.raw(s)).unwrap_or_default();
@@ -771,30 +879,30 @@ fn is_zero(number: &[u8]) -> bool {
     mantissa.iter().all(|b| matches!(b, b'0' | b'-' | b'.'))
 }
 
-fn usage(r: &mut Reader<'_, '_>) -> Read<Option<[u32; 5]>> {
-    if r.peek()? != Json::Object {
+/// A cost in billionths of a dollar, none when it is no amount that a response can have.
+fn cost(r: &mut Reader<'_, '_>) -> Read<Option<u64>> {
+    if r.peek()? != Json::Number {
         r.skip()?;
         return Ok(None);
     }
-    let mut tokens = [u32::MAX; 5];
-    r.object(|r, key| {
-        let place = match r.raw(key) {
-            b"input_tokens" | b"inputTokens" | b"input" => 0,
-            b"output_tokens" | b"outputTokens" | b"output" => 1,
-            b"cache_read_input_tokens" | b"cacheReadInputTokens" | b"cacheRead" => 2,
-            b"cache_creation_input_tokens" | b"cacheCreationInputTokens" | b"cacheWrite" => 3,
-            b"totalTokens" => 4,
-            _ => return r.skip().map(drop),
-        };
-        if r.peek()? == Json::Number {
-            let (start, end) = r.number()?;
-            let text = std::str::from_utf8(r.slice(start, end)).unwrap_or_default();
-            tokens[place] = text.parse().unwrap_or(u32::MAX);
-            return Ok(());
-        }
-        r.skip().map(drop)
-    })?;
-    Ok(Some(tokens))
+    let (start, end) = r.number()?;
+    let dollars = std::str::from_utf8(r.slice(start, end)).ok().and_then(|text| text.parse().ok());
+    Ok(dollars.and_then(nano_dollars))
+}
+
+/// Dollars in billionths: whole numbers, so that sums depend on no order. None for what is no amount.
+pub fn nano_dollars(dollars: f64) -> Option<u64> {
+    (dollars.is_finite() && (0.0..1e9).contains(&dollars)).then(|| (dollars * 1e9).round() as u64)
+}
+
+/// sid-code notes in a message what made it, when that was no person. An expanded command was typed as a command.
+fn origin(r: &mut Reader<'_, '_>) -> Read<u64> {
+    let word = optional_string(r)?.map(|s| r.raw(s)).unwrap_or_default();
+    Ok(match word {
+        b"" | b"command-expansion" => 0,
+        b"compact-summary" => flag::NOT_TYPED | flag::COMPACTED,
+        _ => flag::NOT_TYPED,
+    })
 }
 
 fn blankness(text: &[u8]) -> u8 {
