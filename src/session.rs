@@ -8,6 +8,7 @@ use crate::chain::graph::Graph;
 use crate::chain::sent::Sent;
 use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
+use crate::metrics::usage::SessionUsage;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Kind, Record};
 use crate::record::{again, pass};
@@ -49,6 +50,8 @@ pub struct Session {
     pub document: Option<Document>,
     /// What its agent would send: made when it is first asked for.
     sent: OnceLock<Sent>,
+    /// What it used: counted when it is first asked for.
+    usage: OnceLock<SessionUsage>,
 }
 
 impl Session {
@@ -71,7 +74,8 @@ impl Session {
             Shape::Subagent => chain::claude::load_subagent(&facts, &graph),
             _ => chain::load(dialect, &facts, &graph),
         };
-        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent: OnceLock::new() })
+        let (sent, usage) = (OnceLock::new(), OnceLock::new());
+        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent, usage })
     }
 
     fn read_document(path: PathBuf, source: Source) -> io::Result<Self> {
@@ -94,6 +98,7 @@ impl Session {
             chain,
             document: Some(document),
             sent: OnceLock::new(),
+            usage: OnceLock::new(),
         })
     }
 
@@ -113,6 +118,11 @@ impl Session {
         let summary =
             || Some(self.path.parent()?.join("summaries").join(self.path.file_stem()?).with_extension("json"));
         self.dialect == Dialect::Sid && summary().is_some_and(|p| p.is_file())
+    }
+
+    /// What it used.
+    pub fn usage(&self) -> &SessionUsage {
+        self.usage.get_or_init(|| SessionUsage::of(self))
     }
 
     /// A record by its number.

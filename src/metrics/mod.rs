@@ -1,1 +1,4 @@
-//! Figures that say what they count.
+//! Figures that say what they count: stock and flow, usage, distributions, the readers side by side, the field census.
+
+pub mod figure;
+pub mod usage;

@@ -28,11 +28,15 @@ const DEEPEST: usize = 6;
 /// The keys of a record folded into one number, in the order in which they were read. Keyed by the process, so that no
 /// file can be written in which two sets of keys fold into the same.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape(u64);
+pub(super) struct Shape {
+    folded: u64,
+    key: u64,
+}
 
 impl Default for Shape {
     fn default() -> Self {
-        Shape(seeds().0)
+        let (folded, key) = seeds();
+        Shape { folded, key }
     }
 }
 
@@ -70,12 +74,11 @@ impl Shape {
 
     #[inline]
     fn fold(&mut self, a: u64, b: u64, length: usize) {
-        let (_, key) = seeds();
-        let left = self.0 ^ a;
-        let right = key ^ b ^ (length as u64).rotate_left(48);
+        let left = self.folded ^ a;
+        let right = self.key ^ b ^ (length as u64).rotate_left(48);
         let product = u128::from(left) * u128::from(right);
         // The sum keeps what was folded before when one side happens to be zero.
-        self.0 = (product as u64 ^ (product >> 64) as u64).wrapping_add(left.rotate_left(23));
+        self.folded = (product as u64 ^ (product >> 64) as u64).wrapping_add(left.rotate_left(23));
     }
 }
 
@@ -125,7 +128,7 @@ impl Fields {
     #[inline]
     pub(super) fn count(&mut self, mut shape: Shape, type_name: &[u8], text: &[u8]) {
         shape.add(type_name);
-        match self.shapes.get_mut(&shape.0) {
+        match self.shapes.get_mut(&shape.folded) {
             Some(known) => known.records += 1,
             None => self.look(shape, type_name, text),
         }
@@ -150,7 +153,7 @@ impl Fields {
                 }
             })
             .collect();
-        self.shapes.insert(shape.0, Known { records: 1, paths });
+        self.shapes.insert(shape.folded, Known { records: 1, paths });
     }
 
     /// Counts the fields of a metadata value, which differ from record to record.
@@ -338,7 +341,7 @@ mod tests {
         let fold = |keys: &[&str]| {
             let mut shape = Shape::default();
             keys.iter().for_each(|key| shape.add(key.as_bytes()));
-            shape.0
+            shape.folded
         };
         let all = [
             fold(&["a", "b"]),

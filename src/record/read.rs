@@ -545,7 +545,7 @@ impl RecordReader {
             if kind == Json::Number {
                 let (start, end) = r.number()?;
                 let text = std::str::from_utf8(r.slice(start, end)).unwrap_or_default();
-                tokens[place] = text.parse().unwrap_or(NO_TOKENS);
+                tokens[place] = text.parse().or_else(|_| whole(text).ok_or(())).unwrap_or(NO_TOKENS);
             } else {
                 r.skip()?;
             }
@@ -877,6 +877,13 @@ fn blank(bytes: &[u8]) -> bool {
 fn is_zero(number: &[u8]) -> bool {
     let mantissa = number.split(|b| matches!(b, b'e' | b'E')).next().unwrap_or_default();
     mantissa.iter().all(|b| matches!(b, b'0' | b'-' | b'.'))
+}
+
+/// A whole number in another spelling (`12.0`, `1e3`).
+#[cold]
+fn whole(text: &str) -> Option<u32> {
+    let n: f64 = text.parse().ok()?;
+    (n.fract() == 0.0 && (0.0..f64::from(NO_TOKENS)).contains(&n)).then_some(n as u32)
 }
 
 /// A cost in billionths of a dollar, none when it is no amount that a response can have.

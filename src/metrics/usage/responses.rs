@@ -1,0 +1,191 @@
+//! The usage of single responses: which rows of one response count, and what their sums are.
+
+use std::collections::HashMap;
+
+use super::{Definition, Flows, Group, Impossible, ModelUsage, SessionUsage, Source, Stocks};
+use crate::dialect::Dialect;
+use crate::metrics::figure::{Cost, Flow, Stock};
+use crate::record::facts::{Facts, Kind, NO_TIME, NO_TOKENS, Record, Usage, flag};
+use crate::session::Session;
+
+/// The number by which a response is known again, in this file and in others; none for one without any id.
+///
+/// Claude Code's message ids are the API's own, so `message.id` alone tells (`requestId` is missing behind gateways). pi's
+/// entry ids have eight hex digits, too few for a large store: the time goes in with them. sid-code's uuids tell alone, and
+/// its `msgId` may not (providers repeat it).
+pub(super) fn key(dialect: Dialect, record: &Record) -> Option<u64> {
+    match dialect {
+        Dialect::Claude if record.group != 0 => Some(record.group),
+        _ if record.id.is_none() => None,
+        Dialect::Pi | Dialect::Openclaw => {
+            let time = if record.time == NO_TIME { 0 } else { record.time };
+            Some(record.id.short() ^ (time as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        }
+        _ => Some(record.id.short()),
+    }
+}
+
+/// A figure that is there.
+pub(super) fn there(tokens: u32) -> Option<u64> {
+    (tokens != NO_TOKENS).then_some(u64::from(tokens))
+}
+
+/// Adds the responses of a session up.
+pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
+    let facts = &session.facts;
+    choose(session, usage);
+    let provider = facts.provider.as_deref().unwrap_or_default();
+    let mut rows: Vec<ModelUsage> = Vec::new();
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    let mut last = (u32::MAX, 0);
+    for &n in &usage.counted {
+        let Usage { record, tokens } = facts.usage[n as usize];
+        let model = model_number(session.record(record));
+        // Nearly always the model of the response before.
+        if last.0 != model {
+            let at = *places.entry(model).or_insert_with(|| {
+                rows.push(empty(session, model, provider));
+                rows.len() - 1
+            });
+            last = (model, at);
+        }
+        add(&mut rows[last.1], tokens, facts.cost_of(n as usize));
+    }
+    usage.rows = rows.into_iter().map(settled).collect();
+    usage.rows.sort_by(|a, b| a.model.cmp(&b.model));
+    for n in 0..facts.usage.len() {
+        let number = facts.usage[n].record;
+        if session.record(number).has(flag::BAD_FIGURE) {
+            usage.note_impossible(Impossible {
+                record: number,
+                field: "usage".to_owned(),
+                why: "is no whole number that a response can have",
+                fell: None,
+            });
+        }
+    }
+}
+
+/// Which rows count: of each response the one with most output, of equals the last.
+fn choose(session: &Session, usage: &mut SessionUsage) {
+    let facts = &session.facts;
+    let mut order: Vec<(u64, u32)> = Vec::with_capacity(facts.usage.len());
+    for (n, row) in (0_u32..).zip(&facts.usage) {
+        let record = session.record(row.record);
+        let nothing = row.tokens[..4].iter().all(|t| matches!(*t, 0 | NO_TOKENS));
+        if record.has(flag::SYNTHETIC) || nothing && record.any(flag::FAILED | flag::API_ERROR) {
+            usage.made_up += 1;
+            continue;
+        }
+        match key(session.dialect, record) {
+            Some(key) => order.push((key, n)),
+            None => usage.counted.push(n),
+        }
+    }
+    order.sort_unstable();
+    let mut start = 0;
+    while let Some(&(key, first)) = order.get(start) {
+        let rows = order[start..].partition_point(|(other, _)| *other == key);
+        let group = &order[start..start + rows];
+        start += rows;
+        if rows == 1 {
+            usage.counted.push(first);
+            continue;
+        }
+        let best = group.iter().map(|(_, n)| *n).max_by_key(|n| (output(facts, *n), *n)).unwrap_or(first);
+        usage.counted.push(best);
+        let same = group.iter().all(|(_, n)| facts.usage[*n as usize].tokens == facts.usage[best as usize].tokens);
+        let told = if same { &mut usage.repeated } else { &mut usage.growing };
+        tell(told, facts, group, best);
+    }
+    usage.counted.sort_unstable();
+}
+
+fn output(facts: &Facts, n: u32) -> u64 {
+    there(facts.usage[n as usize].tokens[1]).unwrap_or(0)
+}
+
+fn tell(told: &mut Group, facts: &Facts, group: &[(u64, u32)], best: u32) {
+    told.responses += 1;
+    told.records += group.len() as u64;
+    told.output.0 += group.iter().map(|(_, n)| output(facts, *n)).sum::<u64>();
+    told.output.1 += output(facts, best);
+    let first = group.first().map(|(_, n)| facts.usage[*n as usize].record);
+    told.first = match (told.first, first) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+}
+
+/// Numbers for what is said to be of no model: what calls inside a tool used, and what summaries did.
+const INSIDE_TOOLS: u32 = 1 << 16;
+const SUMMARIES: u32 = INSIDE_TOOLS + 1;
+
+/// The model's number in the file's names.
+pub(in crate::metrics) fn model_number(record: &Record) -> u32 {
+    match record.kind {
+        Kind::ToolMessage => INSIDE_TOOLS,
+        Kind::Compaction | Kind::BranchSummary => SUMMARIES,
+        _ => u32::from(record.model),
+    }
+}
+
+/// The name for a model's number.
+pub(in crate::metrics) fn model_name(session: &Session, model: u32) -> Box<str> {
+    let name = match model {
+        INSIDE_TOOLS => return "(calls inside tools)".into(),
+        SUMMARIES => return "(summaries)".into(),
+        n => u16::try_from(n).map(|n| session.facts.names.text(n)).unwrap_or_default(),
+    };
+    if name.is_empty() { "(not named)".into() } else { name.into() }
+}
+
+fn empty(session: &Session, model: u32, provider: &str) -> ModelUsage {
+    let name = model_name(session, model);
+    let definition = match session.dialect {
+        Dialect::Sid => Definition::of_provider(provider, &name),
+        _ => Definition::WithoutCache,
+    };
+    ModelUsage {
+        model: name,
+        source: Source::Messages,
+        definition,
+        requests: Flow::default(),
+        stock: Stocks::default(),
+        flow: Flows::default(),
+        cost: None,
+        discarded: None,
+    }
+}
+
+fn add(row: &mut ModelUsage, tokens: [u32; 5], cost: Option<u64>) {
+    let [input, output, read, write, _] = tokens.map(there);
+    let add = |sum: &mut Option<Flow>, n: Option<u64>| {
+        if let Some(n) = n {
+            *sum = Some(sum.unwrap_or_default() + Flow::new(n));
+        }
+    };
+    row.requests += Flow::new(1);
+    add(&mut row.flow.input, input);
+    add(&mut row.flow.output, output);
+    add(&mut row.flow.cache_read, read);
+    add(&mut row.flow.cache_write, write);
+    row.stock.last_input = input.map(Stock::new).or(row.stock.last_input);
+    let cached = read.unwrap_or(0) + write.unwrap_or(0);
+    let last = match row.definition {
+        Definition::WithCache => input.map(|n| if read.unwrap_or(0) > n { n + cached } else { n }),
+        _ => input.map(|n| n + cached),
+    };
+    row.stock.last_prompt = last.map(Stock::new).or(row.stock.last_prompt);
+    if let Some(nano) = cost {
+        row.cost = Some(row.cost.unwrap_or_default() + Cost::from_nano(nano));
+    }
+}
+
+/// What can only be told when everything is added up: whether the provider's definition can be true.
+pub(super) fn settled(mut row: ModelUsage) -> ModelUsage {
+    if row.definition == Definition::WithCache && row.flow.cache_read > row.flow.input {
+        row.definition = Definition::Contradicted;
+    }
+    row
+}
