@@ -8,9 +8,10 @@
 //! records of sid-code the key stands for the type: `file_changes.lastSnapshotId`. What lies deeper is not named here.
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, Hasher};
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
+use super::hashed::ByHash;
 use super::json::Kind as Json;
 use super::value::Value;
 use crate::text::lossy;
@@ -92,35 +93,11 @@ struct Known {
 /// Fields of one file, counted.
 #[derive(Debug, Default)]
 pub struct Fields {
-    shapes: HashMap<u64, Known, Folded>,
+    shapes: ByHash<Known>,
     names: HashMap<Box<str>, u32>,
     paths: Vec<(Box<str>, u64)>,
     /// Fields of paths beyond those counted by name.
     pub unnamed: u64,
-}
-
-/// The numbers are hashes already.
-#[derive(Clone, Copy, Debug, Default)]
-struct Folded;
-
-impl BuildHasher for Folded {
-    type Hasher = Same;
-    fn build_hasher(&self) -> Same {
-        Same(0)
-    }
-}
-
-#[derive(Debug)]
-struct Same(u64);
-
-impl Hasher for Same {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _bytes: &[u8]) {}
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
-    }
 }
 
 impl Fields {
@@ -201,7 +178,7 @@ impl Fields {
     /// Ends the counting: what only served it is let go.
     pub(super) fn finish(&mut self) {
         self.settle();
-        self.shapes = HashMap::default();
+        self.shapes = ByHash::default();
         self.names = HashMap::new();
         self.paths.sort_unstable();
         self.paths.shrink_to_fit();

@@ -5,6 +5,7 @@ pub mod damage;
 pub mod document;
 pub mod facts;
 pub mod fields;
+pub mod hashed;
 pub mod json;
 mod kind;
 pub mod media;

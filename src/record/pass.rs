@@ -6,8 +6,8 @@
 use std::io;
 
 use super::damage::{self, BOM, BadKind};
-use super::kind;
 use super::facts::{BadLine, Defect, DefectKind, Facts, KEPT_BAD_LINES, StrictStop};
+use super::kind;
 use super::read::{At, RecordReader, note};
 use crate::dialect::Dialect;
 use crate::store::meter::Meter;

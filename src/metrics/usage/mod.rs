@@ -54,7 +54,9 @@ impl Definition {
         match self {
             Definition::WithoutCache => "input excludes cached tokens",
             Definition::WithCache => "input includes cached tokens",
-            Definition::Contradicted => "input excludes cached tokens, since more was read from the cache than it holds",
+            Definition::Contradicted => {
+                "input excludes cached tokens, since more was read from the cache than it holds"
+            }
         }
     }
 

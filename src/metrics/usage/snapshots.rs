@@ -73,7 +73,8 @@ pub(super) fn follow(session: &Session, usage: &mut SessionUsage) {
     let names = &session.facts.names;
     let key = |name: &str| names.find(name.as_bytes());
     let (stats, trace, changes) = (key("usage_stats"), key("trace_session_id"), key("file_changes"));
-    let mut follower = Follower { models: BTreeMap::new(), responses: 0, resumed: false, last: None, side: (0.0, None) };
+    let mut follower =
+        Follower { models: BTreeMap::new(), responses: 0, resumed: false, last: None, side: (0.0, None) };
     let mut messages = 0_u64;
     for (n, record) in (0_u32..).zip(&session.facts.records) {
         match record.kind {

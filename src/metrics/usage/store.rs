@@ -12,6 +12,7 @@ use super::responses::{key, model_name, model_number, there};
 use super::{Definition, Flows, ModelUsage, SessionUsage, Source, Stocks};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::record::facts::Usage;
+use crate::record::hashed::ByHash;
 use crate::session::Session;
 
 /// A model's number in [`StoreUsage::model`].
@@ -49,9 +50,9 @@ type About = (Model, Source, Definition);
 /// Usage of a store.
 #[derive(Debug, Default)]
 pub struct StoreUsage {
-    responses: HashMap<u64, Counted>,
-    costs: HashMap<u64, u64>,
-    snapshots: HashMap<u64, u32>,
+    responses: ByHash<Counted>,
+    costs: ByHash<u64>,
+    snapshots: ByHash<u32>,
     models: Vec<Box<str>>,
     numbers: HashMap<Box<str>, Model>,
     rows: Vec<(About, StoreRow)>,
