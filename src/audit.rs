@@ -9,7 +9,9 @@ mod join;
 pub mod keep;
 pub mod layers;
 mod live;
+pub mod measure;
 mod scan;
+mod spread;
 mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -186,6 +188,9 @@ impl SessionAudit {
         self.extra.as_deref().map(|e| &*e.findings).unwrap_or_default()
     }
 }
+
+/// What is said of a file that no agent is known to have written.
+const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --dialect";
 
 /// How many places of one code are collected for one file, unless more are asked for.
 pub const PLACES: usize = 20;

@@ -245,8 +245,7 @@ impl Run<'_> {
         let file = &self.discovery.files[n as usize];
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {
-            let message = "nothing in it tells whose session it is; name the agent with --dialect";
-            sum.errors.push((path, message.to_owned()));
+            sum.errors.push((path, super::NOBODYS.to_owned()));
             return Ok(());
         };
         let source = match &self.options.stdin {

@@ -1,0 +1,325 @@
+//! Whole stores measured: every session file and every checkpoint index once, the figures added up, and of each session
+//! kept what is shown of it: a row a model, under a hundred bytes, and forty for the readers beside ours.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use super::spread::{Failed, spread};
+use super::{add_stdin, is_session, keep, shape_of};
+use crate::metrics::checkpoints::Checkpoints;
+use crate::metrics::figure::{Cost, Flow, Stock};
+use crate::metrics::readers::{OtherReaders, Reader, Stream};
+use crate::metrics::records::{Records, SelfCheck, Sizes};
+use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
+use crate::session::{Session, Shape};
+use crate::store::meter::Meter;
+use crate::store::{self, Discovery, FileKind, Layout};
+
+/// What a store measures.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// What was read.
+    pub discovery: Discovery,
+    /// Session files by what they are.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Folders of main sessions.
+    pub projects: u64,
+    /// Files of which something should hold.
+    pub self_check: SelfCheck,
+    /// Records.
+    pub records: Records,
+    /// Sizes of session files.
+    pub sizes: Sizes,
+    /// Readers that are not ours, file by file.
+    pub others: OtherReaders,
+    /// The strict reader over all files put together.
+    pub stream: Reader,
+    /// Usage of the store.
+    pub usage: StoreUsage,
+    /// Usage of each session by model, in the order of the files and model names.
+    pub rows: Vec<UsageRow>,
+    /// Stored totals that differ from their parts, in the order of the files; at most [`DISAGREEMENTS`].
+    pub disagreements: Vec<(u32, u32, Disagreement)>,
+    /// How many more there are.
+    pub more_disagreements: u64,
+    /// The file layer; none where no index was found.
+    pub checkpoints: Option<Checkpoints>,
+    /// What could not be read. Exit status 2.
+    pub errors: Vec<(PathBuf, String)>,
+    /// Files on which sid-audit itself failed. Exit status 70.
+    pub defects: Vec<(PathBuf, String)>,
+    /// By root, the versions of the agent that wrote its records.
+    pub versions: BTreeMap<u32, BTreeSet<String>>,
+    /// Whether it was stopped before all files were read.
+    pub interrupted: bool,
+}
+
+/// How many stored totals that differ are listed.
+pub const DISAGREEMENTS: usize = 1000;
+
+/// One model's share of a session, packed.
+#[derive(Clone, Copy, Debug)]
+pub struct UsageRow {
+    /// The file's number.
+    pub file: u32,
+    /// The model's number in [`Measured::usage`].
+    pub model: Model,
+    source: Source,
+    definition: Definition,
+    requests: u64,
+    /// In the order of [`UsageRow::figures`]; [`NOT_THERE`] where the format has none.
+    figures: [u64; 8],
+}
+
+const NOT_THERE: u64 = u64::MAX;
+
+impl UsageRow {
+    fn new(file: u32, model: Model, row: &ModelUsage) -> Self {
+        let flow = |n: Option<Flow>| n.map_or(NOT_THERE, Flow::get);
+        let stock = |n: Option<Stock>| n.map_or(NOT_THERE, Stock::get);
+        let (stocks, flows) = (row.stock, row.flow);
+        UsageRow {
+            file,
+            model,
+            source: row.source,
+            definition: row.definition,
+            requests: row.requests.get(),
+            figures: [
+                stock(stocks.last_prompt),
+                stock(stocks.last_input),
+                flow(flows.input),
+                flow(flows.cache_read),
+                flow(flows.cache_write),
+                flow(flows.output),
+                flow(row.discarded),
+                row.cost.map_or(NOT_THERE, Cost::nano),
+            ],
+        }
+    }
+
+    /// The row as it was.
+    pub fn usage(&self, model: &str) -> ModelUsage {
+        let there = |n: u64| (n != NOT_THERE).then_some(n);
+        let [last_prompt, last_input, input, cache_read, cache_write, output, discarded, cost] =
+            self.figures.map(there);
+        let (flow, stock) = (|n: Option<u64>| n.map(Flow::new), |n: Option<u64>| n.map(Stock::new));
+        ModelUsage {
+            model: model.into(),
+            source: self.source,
+            definition: self.definition,
+            requests: Flow::new(self.requests),
+            stock: Stocks { last_prompt: stock(last_prompt), last_input: stock(last_input) },
+            flow: Flows {
+                input: flow(input),
+                cache_read: flow(cache_read),
+                cache_write: flow(cache_write),
+                output: flow(output),
+            },
+            cost: cost.map(Cost::from_nano),
+            discarded: flow(discarded),
+        }
+    }
+}
+
+/// What all workers look at.
+struct Run<'a> {
+    discovery: &'a Discovery,
+    stdin: Option<&'a store::Source>,
+    meter: &'a Meter,
+    shared: Mutex<Shared>,
+}
+
+/// What depends on all files before, whichever worker read them: taken once a file.
+#[derive(Default)]
+struct Shared {
+    usage: StoreUsage,
+    stream: Stream,
+}
+
+/// What one worker has so far.
+#[derive(Default)]
+struct Sum {
+    kinds: BTreeMap<&'static str, u64>,
+    projects: BTreeSet<u32>,
+    self_check: SelfCheck,
+    records: Records,
+    sizes: Sizes,
+    others: OtherReaders,
+    rows: Vec<UsageRow>,
+    disagreements: Vec<(u32, u32, Disagreement)>,
+    more_disagreements: u64,
+    checkpoints: Checkpoints,
+    errors: Vec<(PathBuf, String)>,
+    defects: Vec<(PathBuf, String)>,
+    versions: BTreeMap<u32, BTreeSet<String>>,
+}
+
+/// Measures every session and checkpoint index that was found.
+pub fn measure(mut discovery: Discovery, stdin: Option<&store::Source>, meter: &Meter) -> Measured {
+    if let Some(source) = stdin {
+        add_stdin(&mut discovery, source);
+    }
+    let read = |kind: FileKind| is_session(kind) || kind == FileKind::CheckpointIndex;
+    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| read(file.kind)).map(|(n, _)| n).collect();
+    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let run = Run { discovery: &discovery, stdin, meter, shared: Mutex::default() };
+    let parts = spread(&order, meter, |n, sum| run.one(n, sum), |n, why, sum: &mut Sum| run.failed(n, why, sum));
+    let shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut all = Sum::default();
+    parts.into_iter().for_each(|part| all.add(part));
+    all.finish(discovery, shared, meter.stopped())
+}
+
+impl Run<'_> {
+    fn failed(&self, n: u32, why: Failed, sum: &mut Sum) {
+        let path = self.discovery.path(&self.discovery.files[n as usize]);
+        match why {
+            Failed::Unread(e) => sum.errors.push((path, format!("cannot be read: {e}"))),
+            Failed::Defect(said) => sum.defects.push((path, said)),
+        }
+    }
+
+    fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        if file.kind == FileKind::CheckpointIndex {
+            return sum.checkpoints.add(&self.discovery.open(file)?).map(drop);
+        }
+        let path = self.discovery.path(file);
+        let Some(dialect) = file.dialect else {
+            sum.errors.push((path, super::NOBODYS.to_owned()));
+            return Ok(());
+        };
+        let folder = self.discovery.folder(file);
+        let source = match self.stdin {
+            Some(source) if folder.is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
+            _ => self.discovery.open(file)?,
+        };
+        let session = Session::read(path, source, dialect, shape_of(file.kind), self.meter)?;
+        sum.session(n, &session);
+        if session.shape == Shape::Main {
+            sum.projects.insert(file.folder);
+        }
+        if let Some(folder) = folder {
+            keep::versions(&session, sum.versions.entry(folder.root).or_default());
+        }
+        self.shared(n, &session, sum);
+        Ok(())
+    }
+
+    fn shared(&self, n: u32, session: &Session, sum: &mut Sum) {
+        let usage = session.usage();
+        let records = Records::of(session);
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.usage.add(n, session, usage);
+        shared.stream.add(n, session, &records.tally);
+        for row in &usage.rows {
+            let model = shared.usage.number(&row.model);
+            sum.rows.push(UsageRow::new(n, model, row));
+        }
+        drop(shared);
+        sum.others.add(n, session, &records.tally);
+        sum.records.merge(&records);
+    }
+}
+
+impl Sum {
+    fn session(&mut self, n: u32, session: &Session) {
+        let kind = match session.shape {
+            Shape::Main => "main",
+            Shape::Sidechain => "sidechain",
+            Shape::Subagent => "subagent",
+            Shape::Legacy => "legacy",
+        };
+        *self.kinds.entry(kind).or_default() += 1;
+        self.self_check.look(n, session);
+        self.sizes.add(session.source.size());
+        let usage = session.usage();
+        self.more_disagreements += usage.more[1];
+        for found in &usage.disagreements {
+            self.disagreements.push((n, session.record(found.record).line, found.clone()));
+        }
+        if self.disagreements.len() > 2 * DISAGREEMENTS {
+            self.shorten();
+        }
+    }
+
+    /// Keeps the first stored totals that differ, in the order of files and lines.
+    fn shorten(&mut self) {
+        self.disagreements.sort_by_key(|(file, line, found)| (*file, *line, found.what));
+        self.more_disagreements += self.disagreements.len().saturating_sub(DISAGREEMENTS) as u64;
+        self.disagreements.truncate(DISAGREEMENTS);
+    }
+
+    fn add(&mut self, other: Sum) {
+        for (kind, n) in other.kinds {
+            *self.kinds.entry(kind).or_default() += n;
+        }
+        self.projects.extend(other.projects);
+        self.self_check.merge(&other.self_check);
+        self.records.merge(&other.records);
+        self.sizes.merge(other.sizes);
+        self.others.merge(&other.others);
+        self.rows.extend(other.rows);
+        self.disagreements.extend(other.disagreements);
+        self.more_disagreements += other.more_disagreements;
+        self.checkpoints.merge(&other.checkpoints);
+        self.errors.extend(other.errors);
+        self.defects.extend(other.defects);
+        for (root, versions) in other.versions {
+            self.versions.entry(root).or_default().extend(versions);
+        }
+    }
+
+    fn finish(mut self, mut discovery: Discovery, shared: Shared, interrupted: bool) -> Measured {
+        self.shorten();
+        self.self_check.finish();
+        self.others.finish();
+        self.sizes.sort();
+        let usage = shared.usage;
+        self.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
+        self.errors.append(&mut discovery.errors);
+        self.errors.sort();
+        Measured {
+            discovery,
+            kinds: self.kinds,
+            projects: self.projects.len() as u64,
+            self_check: self.self_check,
+            records: self.records,
+            sizes: self.sizes,
+            others: self.others,
+            stream: shared.stream.finish(),
+            usage,
+            rows: self.rows,
+            disagreements: self.disagreements,
+            more_disagreements: self.more_disagreements,
+            checkpoints: (self.checkpoints.indexes > 0).then_some(self.checkpoints),
+            errors: self.errors,
+            defects: self.defects,
+            versions: self.versions,
+            interrupted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_small_and_comes_back_whole() {
+        assert!(size_of::<UsageRow>() <= 88, "{}", size_of::<UsageRow>());
+        let usage = ModelUsage {
+            model: "m".into(),
+            source: Source::Snapshots,
+            definition: Definition::WithCache,
+            requests: Flow::new(3),
+            stock: Stocks { last_prompt: Some(Stock::new(33_275)), last_input: None },
+            flow: Flows { input: Some(Flow::new(100_381)), output: Some(Flow::new(0)), ..Flows::default() },
+            cost: Some(Cost::from_nano(5)),
+            discarded: None,
+        };
+        assert_eq!(UsageRow::new(1, 2, &usage).usage("m"), usage);
+    }
+}
