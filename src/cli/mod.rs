@@ -10,6 +10,7 @@ pub mod explain;
 pub mod failure;
 pub mod input;
 pub mod interrupt;
+pub mod metrics;
 pub mod options;
 pub mod scan;
 pub mod status;
@@ -42,6 +43,7 @@ enum Command {
     Scan(scan::Arguments),
     Chain(chain::Arguments),
     Checkpoints(checkpoints::Arguments),
+    Metrics(metrics::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -59,6 +61,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),
         Command::Checkpoints(arguments) => checkpoints::run(&arguments),
+        Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {

@@ -61,8 +61,8 @@ impl Kind {
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Stock => "stock/stock",
-            Kind::Flow => "flow/flow",
+            Kind::Stock => "stock",
+            Kind::Flow => "flow",
         }
     }
 }
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn shares_are_of_one_kind() {
         let hit = Flow::new(61_888).of(Flow::new(100_381)).unwrap();
-        assert_eq!((hit.percent().as_str(), hit.kind.name()), ("61.7 %", "flow/flow"));
+        assert_eq!((hit.percent().as_str(), hit.kind.name()), ("61.7 %", "flow"));
         assert_eq!(Flow::new(1).of(Flow::new(0)), None);
         let wrong = Mixed::new(Flow::new(61_888), Stock::new(33_275)).unwrap();
         assert_eq!(wrong.percent(), "186 %");

@@ -151,15 +151,17 @@ pub fn roots<'a>(
         .collect()
 }
 
+/// A file that could not be read, and why.
 #[derive(Serialize)]
-struct ErrorJson<'a> {
+pub struct ErrorJson<'a> {
     #[serde(flatten)]
     path: PathField,
     message: &'a str,
 }
 
 impl<'a> ErrorJson<'a> {
-    fn new(path: &Path, message: &'a str) -> Self {
+    /// Of this path.
+    pub fn new(path: &Path, message: &'a str) -> Self {
         ErrorJson { path: PathField::from(path), message }
     }
 }

@@ -16,7 +16,7 @@ use super::figure::{Cost, Flow, Mixed, Ratio, Stock};
 use crate::dialect::Dialect;
 use crate::session::{Session, Shape};
 
-pub use store::{Model, StoreRow, StoreTotal, StoreUsage};
+pub use store::{Model, StoreTotal, StoreUsage};
 
 /// Where figures come from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -18,21 +18,15 @@ use crate::session::Session;
 /// A model's number in [`StoreUsage::model`].
 pub type Model = u32;
 
-/// Sums of one model from one source under one definition.
+/// Sums of one model from one source under one definition. Stocks are those of all its sessions, added up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct StoreRow {
-    /// Sessions that used it.
-    pub sessions: u64,
-    /// Requests.
-    pub requests: Flow,
-    /// What went through.
-    pub flow: Flows,
-    /// What stands in the context windows of its sessions, added up.
-    pub stock: Stocks,
-    /// What it cost, as stored.
-    pub cost: Option<Cost>,
-    /// Requests whose answer was thrown away.
-    pub discarded: Option<Flow>,
+struct StoreRow {
+    sessions: u64,
+    requests: Flow,
+    flow: Flows,
+    stock: Stocks,
+    cost: Option<Cost>,
+    discarded: Option<Flow>,
 }
 
 /// What is remembered of a response.
@@ -84,11 +78,24 @@ impl StoreUsage {
         self.models.get(number as usize).map(|m| &**m).unwrap_or_default()
     }
 
-    /// The rows by model name.
-    pub fn rows(&self) -> Vec<(&str, Source, Definition, &StoreRow)> {
-        let mut rows: Vec<_> = self.rows.iter().map(|((m, s, d), row)| (self.model(*m), *s, *d, row)).collect();
-        rows.sort_by_key(|(model, source, definition, _)| (*model, *source, *definition));
+    /// The rows by model name, each with the number of sessions that used it.
+    pub fn rows(&self) -> Vec<(ModelUsage, u64)> {
+        let mut rows: Vec<_> = self.rows.iter().map(|(about, row)| (self.usage(*about, row), row.sessions)).collect();
+        rows.sort_by(|(a, _), (b, _)| (&a.model, a.source, a.definition).cmp(&(&b.model, b.source, b.definition)));
         rows
+    }
+
+    fn usage(&self, (model, source, definition): About, row: &StoreRow) -> ModelUsage {
+        ModelUsage {
+            model: self.model(model).into(),
+            source,
+            definition,
+            requests: row.requests,
+            stock: row.stock,
+            flow: row.flow,
+            cost: row.cost,
+            discarded: row.discarded,
+        }
     }
 
     /// Counts a session: the file's number, what is known of it.
