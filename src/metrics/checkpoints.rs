@@ -24,6 +24,25 @@ pub struct Checkpoints {
     pub entries: Count,
 }
 
+/// Whether an index holds a snapshot. The agent writes the list behind three short members, so its first bytes tell;
+/// anything else is read whole.
+///
+/// # Errors
+/// Whatever the system says while the file is read.
+pub fn holds_snapshot(source: &Source) -> io::Result<bool> {
+    const HEAD: u64 = 4096;
+    let head = source.read_range(0, HEAD)?;
+    if let Some(at) = memchr::memmem::find(&head, b"\"snapshots\"") {
+        let rest = head[at + 11..].iter().copied().filter(|b| !b.is_ascii_whitespace()).take(3);
+        match rest.collect::<Vec<u8>>().as_slice() {
+            b":[{" => return Ok(true),
+            b":[]" => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(matches!(Index::read(source, None)?, IndexRead::Readable(index) if !index.snapshots.is_empty()))
+}
+
 impl Checkpoints {
     /// Adds the index in a source; returns how many snapshots it holds.
     ///

@@ -1,5 +1,7 @@
 //! Figures that say what they count: stock and flow, usage, distributions, the readers side by side, the field census.
 
+pub mod catalogue;
+pub mod census;
 pub mod checkpoints;
 pub mod figure;
 pub mod readers;

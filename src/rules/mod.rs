@@ -15,6 +15,7 @@ pub mod registry;
 pub mod resume;
 pub mod store;
 pub mod tools;
+pub mod usage;
 
 use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};
@@ -41,6 +42,7 @@ pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>)
     let healed = chain::check(context, &mut found);
     tools::check(context, &mut found);
     messages::check(context, &mut found);
+    usage::check(context, &mut found);
     store::check(context, &mut found);
     (found.finish(), healed)
 }

@@ -3,13 +3,14 @@
 use crate::finding::Rule;
 
 /// The families in order, each with its letter, its title and its rules.
-pub fn families() -> [(char, &'static str, &'static [&'static Rule]); 6] {
+pub fn families() -> [(char, &'static str, &'static [&'static Rule]); 7] {
     [
         ('L', "lines and bytes", super::lines::RULES),
         ('C', "the chain", super::chain::RULES),
         ('T', "tool calls and results", super::tools::RULES),
         ('M', "messages", super::messages::RULES),
         ('S', "sessions and stores", super::store::RULES),
+        ('U', "usage", super::usage::RULES),
         ('K', "checkpoints", super::checkpoints::RULES),
     ]
 }

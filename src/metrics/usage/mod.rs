@@ -181,9 +181,10 @@ pub struct Disagreement {
 }
 
 impl Disagreement {
-    /// Whether nothing explains it: the parts stand in the same record, and a sum is less than what it contains.
+    /// Whether it cannot be: the parts stand in the same record, and a sum is less than what it contains, or the length of
+    /// a list is not its length. A sum may hold more than the record names.
     pub fn is_contradiction(&self) -> bool {
-        self.same_record && self.stored < self.parts
+        self.same_record && (self.stored < self.parts || self.what == FILE_COUNT) && self.why != WITHOUT_CACHE
     }
 }
 
@@ -228,6 +229,11 @@ pub struct SessionUsage {
     /// What side calls (titles, summaries) cost, as stored; in no row.
     pub side_cost: Option<Cost>,
 }
+
+/// The stored length of a list.
+const FILE_COUNT: &str = "file_changes.count";
+/// What explains a total that some providers give without the cache.
+const WITHOUT_CACHE: &str = "the provider's total leaves the cache out";
 
 /// How many mixed, disagreeing and impossible figures of a session are kept with their place.
 const KEPT: usize = 1000;

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Definition, Flows, Group, Impossible, ModelUsage, SessionUsage, Source, Stocks};
+use super::{
+    Definition, Disagreement, Flows, Group, Impossible, ModelUsage, SessionUsage, Source, Stocks, WITHOUT_CACHE,
+};
 use crate::dialect::Dialect;
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::record::facts::{Facts, Kind, NO_TIME, NO_TOKENS, Record, Usage, flag};
@@ -53,9 +55,12 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
     }
     usage.rows = rows.into_iter().map(settled).collect();
     usage.rows.sort_by(|a, b| a.model.cmp(&b.model));
-    for n in 0..facts.usage.len() {
-        let number = facts.usage[n].record;
-        if session.record(number).has(flag::BAD_FIGURE) {
+    for &Usage { record: number, tokens } in &facts.usage {
+        let record = session.record(number);
+        if record.has(flag::TOTAL_DIFFERS) {
+            usage.note_disagreement(total(number, tokens));
+        }
+        if record.has(flag::BAD_FIGURE) {
             usage.note_impossible(Impossible {
                 record: number,
                 field: "usage".to_owned(),
@@ -63,6 +68,25 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
                 fell: None,
             });
         }
+    }
+}
+
+/// pi: a total that is not the sum of its parts.
+fn total(record: u32, tokens: [u32; 5]) -> Disagreement {
+    let [input, output, read, write, total] = tokens.map(|t| there(t).unwrap_or(0));
+    let parts = input + output + read + write;
+    Disagreement {
+        record,
+        what: "usage.totalTokens",
+        model: None,
+        stored: total as f64,
+        parts: parts as f64,
+        same_record: true,
+        why: match total {
+            t if t == input + output => WITHOUT_CACHE,
+            t if t < parts => "a sum that is less than its parts",
+            _ => "the record does not name all that the total was made of",
+        },
     }
 }
 

@@ -342,7 +342,7 @@ fn file_changes(session: &Session, n: u32, record: &Record, usage: &mut SessionU
     if count != files as f64 {
         usage.note_disagreement(Disagreement {
             record: n,
-            what: "file_changes.count",
+            what: super::FILE_COUNT,
             model: None,
             stored: count,
             parts: files as f64,
