@@ -21,6 +21,8 @@ use std::path::PathBuf;
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
+use crate::metrics::census::FieldVerdict;
+use crate::metrics::usage::StoreUsage;
 use crate::rules::gate::Gate;
 use crate::session::Shape;
 use crate::store::{Discovery, Source};
@@ -229,6 +231,10 @@ pub struct Scan {
     pub defects: Vec<(PathBuf, String)>,
     /// Sums over all sessions.
     pub totals: Totals,
+    /// What all sessions used, each response counted once.
+    pub usage: StoreUsage,
+    /// What is never written, and what that means.
+    pub zero_fields: Vec<FieldVerdict>,
     /// By root, the versions of the agent that wrote its records.
     pub versions: BTreeMap<u32, BTreeSet<String>>,
     /// Whether it was stopped before all files were read.

@@ -277,7 +277,8 @@ impl Sum {
         self.self_check.finish();
         self.others.finish();
         self.sizes.sort();
-        let usage = shared.usage;
+        let mut usage = shared.usage;
+        usage.finish();
         self.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
         self.errors.append(&mut discovery.errors);
         self.errors.sort();

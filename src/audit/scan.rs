@@ -11,6 +11,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::prelude::*;
@@ -19,8 +20,11 @@ use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live};
 use crate::checkpoint::Options as IndexOptions;
 use crate::dialect::Dialect;
-use crate::rules::Context;
+use crate::metrics::census::{Census, FieldVerdict};
+use crate::metrics::records::Tally;
+use crate::metrics::usage::StoreUsage;
 use crate::rules::store::{StoreCollector, StoreReport, check_store};
+use crate::rules::{self, Context};
 use crate::session::{Session, Shape};
 use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
@@ -38,8 +42,15 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let mut order: Vec<u32> =
         (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    let collector = StoreCollector::default();
-    let run = Run { discovery: &discovery, options, registrations: &registrations, meter, collector: &collector };
+    let (collector, usage) = (StoreCollector::default(), Mutex::new(StoreUsage::default()));
+    let run = Run {
+        discovery: &discovery,
+        options,
+        registrations: &registrations,
+        meter,
+        collector: &collector,
+        usage: &usage,
+    };
     let first: Vec<Turn> = order.iter().map(|&file| Turn { file, before: None }).collect();
     let mut sum = run.all(&first);
     let later = std::mem::take(&mut sum.later);
@@ -74,6 +85,14 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         let alone = layers::unpartnered(&discovery, &known, &sum.changed);
         store.extend(alone.into_iter().filter(|f| options.gate.keeps(f)));
     }
+    let mut usage = usage.into_inner().unwrap_or_else(PoisonError::into_inner);
+    usage.finish();
+    let zero_fields = zero_fields(sum.census, &discovery, &order, &sessions, &checkpoints);
+    if !meter.stopped() {
+        let figures = rules::usage::check_store(&usage, &discovery).into_iter();
+        let figures = figures.chain(rules::census::check_store(&zero_fields, &discovery));
+        store.extend(figures.filter(|f| options.gate.keeps(f)));
+    }
     let of_indexes = checkpoints.iter().flat_map(|index| &index.findings);
     sessions.iter().flat_map(SessionAudit::findings).chain(of_indexes).chain(&store).for_each(|f| totals.finding(f));
     Scan {
@@ -84,9 +103,27 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         errors,
         defects: sum.defects,
         totals,
+        usage,
+        zero_fields,
         versions: sum.versions,
         interrupted: meter.stopped(),
     }
+}
+
+/// What is never written in what was read.
+fn zero_fields(
+    mut census: Census,
+    discovery: &Discovery,
+    order: &[u32],
+    sessions: &[SessionAudit],
+    checkpoints: &[layers::IndexAudit],
+) -> Vec<FieldVerdict> {
+    let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
+    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(dialect));
+    checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
+    let mut verdicts = census.judge(&[], |_| None);
+    verdicts.retain(|field| field.occurrences == 0);
+    verdicts
 }
 
 /// Every checkpoint index, judged.
@@ -169,6 +206,7 @@ struct Run<'a> {
     registrations: &'a [Registration],
     meter: &'a Meter,
     collector: &'a StoreCollector,
+    usage: &'a Mutex<StoreUsage>,
 }
 
 /// One file's turn, with the size that it had at its first one.
@@ -191,6 +229,7 @@ struct Sum {
     changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
     /// Ids of processes that resumed a session.
     traced: Vec<String>,
+    census: Census,
 }
 
 impl Sum {
@@ -201,6 +240,7 @@ impl Sum {
         self.defects.extend(other.defects);
         self.totals.add(&other.totals);
         self.traced.extend(other.traced);
+        self.census.merge(other.census);
         for (store, ids) in other.changed {
             self.changed.entry(store).or_default().extend(ids);
         }
@@ -275,6 +315,9 @@ impl Run<'_> {
             }
         }
         self.collector.add(&session, n, self.discovery, live);
+        let used = session.usage();
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, &session, used);
+        sum.census.add(&session, &Tally::of(&session, usize::MAX), || layers::known_by(&session));
         sum.totals.count(&audit, &session);
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(&session, sum.versions.entry(root).or_default());

@@ -9,11 +9,13 @@ use serde::Serialize;
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
+use super::usage_json::TotalJson;
 use crate::audit::layers::IndexAudit;
 use crate::audit::{self, ApiVerdict, Extra, Resume, ResumeVerdict, Scan, SessionAudit, keep};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
+use crate::metrics::census::FieldVerdict;
 use crate::rules::baseline::Baseline;
 use crate::session::Shape;
 use crate::store::{Discovery, Root};
@@ -394,6 +396,8 @@ struct TotalsJson<'a> {
     severities: Severities,
     resume: BTreeMap<&'static str, u64>,
     api: BTreeMap<&'static str, u64>,
+    usage: TotalJson,
+    zero_fields: Vec<ZeroFieldJson<'a>>,
     skipped_links: u64,
     links_that_leave_their_store: u64,
     followed_links: u64,
@@ -403,6 +407,29 @@ struct TotalsJson<'a> {
     vanished: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     unread: Option<u64>,
+}
+
+/// A type or field that is never there.
+#[derive(Serialize)]
+struct ZeroFieldJson<'a> {
+    path: &'a str,
+    kind: &'static str,
+    agent: Dialect,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause_count: Option<u64>,
+    verdict: &'static str,
+}
+
+impl<'a> From<&'a FieldVerdict> for ZeroFieldJson<'a> {
+    fn from(field: &'a FieldVerdict) -> Self {
+        ZeroFieldJson {
+            path: &field.path,
+            kind: field.kind.name(),
+            agent: field.dialect,
+            cause_count: field.cause_count,
+            verdict: field.verdict.name(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -428,6 +455,8 @@ impl<'a> TotalsJson<'a> {
                 .map(|verdict| (verdict.name(), totals.resume.get(&verdict).copied().unwrap_or(0)))
                 .into(),
             api: ApiVerdict::ALL.map(|verdict| (verdict.name(), totals.api.get(&verdict).copied().unwrap_or(0))).into(),
+            usage: TotalJson::from(&scan.usage),
+            zero_fields: scan.zero_fields.iter().map(ZeroFieldJson::from).collect(),
             skipped_links: found.skipped_links,
             links_that_leave_their_store: found.links_left_store,
             followed_links: found.followed_links,

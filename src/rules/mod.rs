@@ -4,6 +4,7 @@
 //! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
 
 pub mod baseline;
+pub mod census;
 pub mod chain;
 pub mod checkpoints;
 pub mod fingerprint;

@@ -3,7 +3,7 @@
 use crate::finding::Rule;
 
 /// The families in order, each with its letter, its title and its rules.
-pub fn families() -> [(char, &'static str, &'static [&'static Rule]); 7] {
+pub fn families() -> [(char, &'static str, &'static [&'static Rule]); 8] {
     [
         ('L', "lines and bytes", super::lines::RULES),
         ('C', "the chain", super::chain::RULES),
@@ -11,6 +11,7 @@ pub fn families() -> [(char, &'static str, &'static [&'static Rule]); 7] {
         ('M', "messages", super::messages::RULES),
         ('S', "sessions and stores", super::store::RULES),
         ('U', "usage", super::usage::RULES),
+        ('F', "the field census", super::census::RULES),
         ('K', "checkpoints", super::checkpoints::RULES),
     ]
 }

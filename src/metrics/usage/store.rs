@@ -230,6 +230,13 @@ impl StoreUsage {
         (output, input + read + write, of.tokens, self.model(model), definition)
     }
 
+    /// Ends the counting: what only served to know copies is let go.
+    pub fn finish(&mut self) {
+        self.responses = ByHash::default();
+        self.costs = ByHash::default();
+        self.snapshots = ByHash::default();
+    }
+
     /// All rows together.
     pub fn total(&self) -> StoreTotal {
         let mut total = StoreTotal::default();
