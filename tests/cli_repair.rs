@@ -438,7 +438,7 @@ fn hard_links_are_a_warning() {
     let warning = report["plan"][0]["warnings"][0].as_str().unwrap();
     assert!(warning.contains("1 other name"), "{warning}");
     let (status, report) = house.json(&["--yes"]);
-    assert_eq!((status, fs::read(&other).unwrap()), (Some(0), house.bytes.clone()));
+    assert_eq!((status, fs::read(&other).unwrap()), (Some(0), house.bytes));
     assert!(report["applied"][0]["warnings"][0].as_str().is_some_and(|w| w.contains("other name")), "{report}");
 }
 

@@ -5,6 +5,7 @@
 //! worktree, a registration and a crash lie beside a session and name places of this machine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code outside #[test]")]
+#![allow(clippy::disallowed_methods, clippy::needless_pass_by_value, reason = "the tests write the stores")]
 
 mod support;
 
