@@ -196,20 +196,23 @@ fn errs(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     out.gap()?;
     out.line([strong("Where its rules err")])?;
     let resume = &report.audit.resume;
+    let mut all = prediction.interruption.doubts.clone();
     let lost = resume.expected.saturating_sub(resume.loaded);
-    if prediction.interruption.doubts.is_empty() && lost == 0 {
+    if lost > 0 {
+        all.push(format!(
+            "{} of {} do not come back, though the file holds them: `sid-audit chain` shows where it breaks",
+            number(lost.into()),
+            counted(resume.expected.into(), "message"),
+        ));
+    }
+    let cleaned = if resume.cleaned == u32::MAX { 0 } else { u64::from(resume.cleaned) };
+    let unseen = cleaned.saturating_sub(prediction.shown as u64);
+    if unseen > 0 && !report.session.has_summary() {
+        let of = counted(cleaned, "message");
+        all.push(format!("{} of {of} are not shown to the model, and nothing stands for them", number(unseen)));
+    }
+    if all.is_empty() {
         return out.text("  nowhere that this file shows");
     }
-    for doubt in &prediction.interruption.doubts {
-        paragraph(out, vec![span(Style::Warning, "  - ")], 4, doubt)?;
-    }
-    if lost == 0 {
-        return Ok(());
-    }
-    let text = format!(
-        "{} of {} do not come back, though the file holds them: `sid-audit chain` shows where it breaks",
-        number(lost.into()),
-        counted(resume.expected.into(), "message"),
-    );
-    paragraph(out, vec![span(Style::Warning, "  - ")], 4, &text)
+    all.iter().try_for_each(|text| paragraph(out, vec![span(Style::Warning, "  - ")], 4, text))
 }
