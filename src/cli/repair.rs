@@ -276,6 +276,7 @@ impl Repair<'_> {
         let report = |applied, refused, failed| repair_json::Report {
             discovery: self.discovery,
             sessions: survey.sessions,
+            indexes: survey.indexes,
             plans: &survey.plans,
             changes: changes.as_deref(),
             applied,
@@ -415,7 +416,7 @@ impl Repair<'_> {
             Mode::Yes => Ok(true),
             Mode::Ask => {
                 std::io::Write::flush(out)?;
-                Ok(out::ask(&format!("repair {}?", counted(chosen.len() as u64, "session")))?)
+                Ok(out::ask(&format!("repair {}?", counted(chosen.len() as u64, "file")))?)
             }
         }
     }
@@ -447,7 +448,7 @@ impl Repair<'_> {
             }
             return nothing;
         };
-        let text = format!("repair of {}", counted(chosen.len() as u64, "session"));
+        let text = format!("repair of {}", counted(chosen.len() as u64, "file"));
         let mut run = Run::begin(locked, &text);
         let door = self.arguments.door();
         let done = repair::apply(self.discovery, chosen, &mut run, self.options, &door, world, self.meter);
