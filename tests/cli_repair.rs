@@ -442,6 +442,37 @@ fn hard_links_are_a_warning() {
     assert!(report["applied"][0]["warnings"][0].as_str().is_some_and(|w| w.contains("other name")), "{report}");
 }
 
+/// A checkpoint index that broke off: its whole snapshots stay, and it comes back as it was.
+#[test]
+fn a_checkpoint_index_is_salvaged_and_taken_back() {
+    let house = House::new(whole());
+    let index = house.store().join("checkpoints").join(session().id).join("index.json");
+    let snapshot = |n: u32| {
+        json!({"id": format!("s{n}"), "timestamp": n, "toolName": "edit", "files": [{"filePath": "/a", "existedBefore": true,
+            "type": "full", "content": format!("{n}\n"), "compressed": false}]})
+    };
+    let list = [snapshot(1), snapshot(2), snapshot(3)];
+    let text = json!({"sessionId": session().id, "createdAt": 5, "nextId": 4, "snapshots": list}).to_string();
+    let torn = text[..text.len() - 40].to_owned();
+    write(&index, &torn);
+    touch(&index, NOW - 5_000_000);
+    let (status, report) = house.json(&["--dry-run"]);
+    assert_eq!((status, &report["plan"][0]["edits"]), (Some(0), &json!([])), "{report}");
+    assert_eq!(report["plan"][0]["left"][0]["why"], "it takes --up-to content");
+
+    let page = house.run(&["--dry-run", "--up-to", "content"]).text();
+    assert!(page.contains("not read, 2 whole snapshots in it -> read, 2 whole snapshots"), "{page}");
+    let (status, report) = house.json(&["--yes", "--up-to", "content"]);
+    assert_eq!((status, &report["plan"][0]["kind"]), (Some(0), &json!("index")), "{report}");
+    let now: Value = serde_json::from_slice(&fs::read(&index).unwrap()).unwrap();
+    assert_eq!((&now["nextId"], now["snapshots"].as_array().map(Vec::len)), (&json!(4), Some(2)));
+    assert_eq!(house.run(&["--dry-run", "--up-to", "content"]).status, Some(0));
+
+    let id = report["applied"][0]["journal_id"].as_str().unwrap();
+    let undone = house.undo(&["--undo", id, "--yes"]);
+    assert_eq!((undone.status, fs::read_to_string(&index).unwrap()), (Some(0), torn), "{}", stderr(&undone));
+}
+
 /// Two files, one of which is refused: the other is repaired, and the refusal is the status.
 #[test]
 fn a_refusal_costs_its_file() {

@@ -26,6 +26,7 @@ use std::time::Duration;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
+use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{self, Planned, Quarantined, State};
 use crate::repair::text::Splice;
 use crate::session::Shape;
@@ -47,12 +48,36 @@ pub struct Options {
     pub dry: bool,
 }
 
-/// What a plan is about. Another kind of file (a checkpoint index) is another variant: it needs a plan, a proof of its
-/// own in `apply`, and its row in the reports.
+/// What a plan is about, before and after.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// A session.
     Session(Box<SessionPlan>),
+    /// A checkpoint index.
+    Index(Box<IndexPlan>),
+}
+
+impl Subject {
+    /// What the file is, for rules about paths.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Subject::Session(session) => session.shape,
+            Subject::Index(_) => Shape::Main,
+        }
+    }
+}
+
+/// What is known of an index before and after.
+#[derive(Clone, Debug)]
+pub struct IndexPlan {
+    /// The session that its folder is named for.
+    pub folder: Option<String>,
+    /// What it was planned with.
+    pub options: plan::Options,
+    /// How it is now.
+    pub before: IndexState,
+    /// How it will be.
+    pub after: IndexState,
 }
 
 /// What is known of a session before and after.

@@ -1,7 +1,8 @@
 //! `repair`: the guarded door. What the user is shown and asked, and which statuses come of it; the work is done in
-//! `audit::repair`, `--list`, `--undo` and `--prune` stand in `past`.
+//! `audit::repair`, `start` is what every applying run begins with, `--list`, `--undo` and `--prune` stand in `past`.
 
 mod past;
+mod start;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,15 +10,16 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
+use self::start::Started;
 use super::failure::{Failure, written};
 use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
 use crate::audit::repair::world::World;
-use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey, back};
+use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
 use crate::commit::tidy::CAP;
-use crate::commit::{self, Journal, Locked, Run};
+use crate::commit::{self, Journal, Run};
 use crate::finding::Fix;
 use crate::repair::links::Relink;
 use crate::repair::plan;
@@ -263,7 +265,7 @@ impl Repair<'_> {
         // What an earlier run left is brought in order first, so that the plan is made from what is there then. A first
         // run has nothing to bring in order, and makes no state folder for a store in which nothing is to be done.
         if self.mode == Mode::Yes && journal.as_ref().is_some_and(|journal| journal.root().exists()) {
-            started = self.start(journal.as_ref());
+            started = Started::new(self, journal.as_ref());
         }
         let progress = Progress::new(self.meter, self.amount.0, self.amount.1, self.arguments.output.progress());
         let survey = self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, self.meter))?;
@@ -276,6 +278,7 @@ impl Repair<'_> {
         let report = |applied, refused, failed| repair_json::Report {
             discovery: self.discovery,
             sessions: survey.sessions,
+            indexes: survey.indexes,
             plans: &survey.plans,
             changes: changes.as_deref(),
             applied,
@@ -314,62 +317,6 @@ impl Repair<'_> {
         };
         let status = self.status(&survey, made, &refused, &started, done.is_some());
         written(written_out.and_then(|()| out.finish()), status)
-    }
-
-    /// Takes the lock, says what a crash had left, and tidies up. That it cannot be had matters only when there is
-    /// something to do.
-    fn start(&self, journal: Option<&Journal>) -> Started {
-        let mut started = Started::default();
-        let Some(journal) = journal else { return started };
-        match journal.lock() {
-            Ok(locked) => {
-                past::tell_recovered(&locked);
-                self.tidy(&locked, &mut started);
-                started.locked = Some(locked);
-            }
-            Err(error) => started.error = Some(error),
-        }
-        started
-    }
-
-    fn tidy(&self, locked: &Locked, started: &mut Started) {
-        let swept = match locked.sweep(SystemTime::now(), self.options.closed) {
-            Ok(swept) => swept,
-            Err(error) => {
-                out::complain("warning", &error.to_string(), &[], error.hint().as_deref());
-                return;
-            }
-        };
-        if self.arguments.output.verbose {
-            for path in &swept.removed {
-                out::complain("note", &format!("'{}' was taken away: nobody used it", path.display()), &[], None);
-            }
-        }
-        let known = back::Known::of(self.discovery.clone(), self.options);
-        let late = back::bring_over(locked, &swept.remaining, &known, &self.arguments.door());
-        for applied in &late.outcomes {
-            let name = applied.path.display();
-            if let Some(merged) = applied.merged {
-                let lines = counted(merged.lines, "line");
-                out::complain(
-                    "note",
-                    &format!("{lines} that were written late were brought over to '{name}'"),
-                    &[],
-                    None,
-                );
-            }
-            for left in &applied.unmerged {
-                let fact = format!("late bytes of '{name}' stay in '{}': {}", left.file.path.display(), left.why);
-                out::complain("warning", &fact, &[], None);
-                started.unmerged = true;
-            }
-        }
-        for (session, kept, bytes) in &late.elsewhere {
-            let bytes = counted(*bytes, "byte");
-            let fact = format!("{bytes} that were written late to '{}' are in '{}'", session.display(), kept.display());
-            out::complain("note", &fact, &[], Some("repair that session to bring them over"));
-        }
-        started.refused.extend(late.refused);
     }
 
     /// The plans as they will be used: where only a guess would mend a link, a person at the terminal may take it.
@@ -415,7 +362,7 @@ impl Repair<'_> {
             Mode::Yes => Ok(true),
             Mode::Ask => {
                 std::io::Write::flush(out)?;
-                Ok(out::ask(&format!("repair {}?", counted(chosen.len() as u64, "session")))?)
+                Ok(out::ask(&format!("repair {}?", counted(chosen.len() as u64, "file")))?)
             }
         }
     }
@@ -428,7 +375,7 @@ impl Repair<'_> {
         started: &mut Started,
     ) -> Applying {
         if started.locked.is_none() && started.error.is_none() {
-            let first = self.start(journal);
+            let first = Started::new(self, journal);
             started.refused.extend(first.refused);
             started.unmerged |= first.unmerged;
             (started.locked, started.error) = (first.locked, first.error);
@@ -447,7 +394,7 @@ impl Repair<'_> {
             }
             return nothing;
         };
-        let text = format!("repair of {}", counted(chosen.len() as u64, "session"));
+        let text = format!("repair of {}", counted(chosen.len() as u64, "file"));
         let mut run = Run::begin(locked, &text);
         let door = self.arguments.door();
         let done = repair::apply(self.discovery, chosen, &mut run, self.options, &door, world, self.meter);
@@ -500,13 +447,4 @@ impl Repair<'_> {
         }
         unknown
     }
-}
-
-/// What the start of an applying run brought.
-#[derive(Default)]
-struct Started {
-    locked: Option<Locked>,
-    error: Option<commit::Error>,
-    refused: Vec<Refused>,
-    unmerged: bool,
 }

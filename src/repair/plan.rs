@@ -200,7 +200,7 @@ pub fn state(session: &Session, options: &Options) -> State {
 }
 
 /// The codes that a repair of these options answers, in the order in which they are answered.
-fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
+pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
     let mut codes: Vec<(Fix, &'static str)> = findings
         .iter()
         .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
@@ -269,7 +269,11 @@ pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> 
 }
 
 /// Numbers the lines of the file that edits are about, in one reading of its line feeds.
-fn number_lines(base: &crate::store::Source, edits: &mut [Planned], quarantined: &mut [Quarantined]) -> io::Result<()> {
+pub(super) fn number_lines(
+    base: &crate::store::Source,
+    edits: &mut [Planned],
+    quarantined: &mut [Quarantined],
+) -> io::Result<()> {
     if edits.is_empty() && quarantined.is_empty() {
         return Ok(());
     }

@@ -14,7 +14,9 @@ use super::scan_json::{ApiJson, ResumeJson, RootJson, kind_name, roots};
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::heal::Evidence;
 use crate::commit::Sha;
+use crate::dialect::Dialect;
 use crate::finding::Fix;
+use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::baseline::Baseline;
 use crate::store::Discovery;
@@ -26,6 +28,8 @@ pub struct Report<'a> {
     pub discovery: &'a Discovery,
     /// Session files that were read.
     pub sessions: u64,
+    /// Checkpoint indexes that were read.
+    pub indexes: u64,
     /// The plans.
     pub plans: &'a [FilePlan],
     /// For each plan what it changes in the bytes, when that was asked for.
@@ -50,6 +54,7 @@ struct Document<'a, P: Serialize> {
     head: Head,
     roots: Vec<RootJson<'a>>,
     sessions: u64,
+    indexes: u64,
     dry_run: bool,
     plan: P,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,6 +76,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
         head: Head::new("repair", report.taken_at),
         roots: roots(report.discovery, |_| None),
         sessions: report.sessions,
+        indexes: report.indexes,
         dry_run: report.applied.is_none(),
         plan: Each(|| report.plans.iter().enumerate().map(|(n, plan)| PlanJson::new(&report, n, plan))),
         applied: report.applied.map(|applied| applied.iter().map(AppliedJson::new).collect()),
@@ -114,6 +120,7 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     #[derive(Serialize)]
     struct Totals {
         sessions: u64,
+        indexes: u64,
         dry_run: bool,
         planned: usize,
         edits: usize,
@@ -125,6 +132,7 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     }
     let totals = Totals {
         sessions: report.sessions,
+        indexes: report.indexes,
         dry_run: report.applied.is_none(),
         planned: report.plans.iter().filter(|plan| plan.has_work()).count(),
         edits: report.plans.iter().map(|plan| plan.edits.len()).sum(),
@@ -170,7 +178,34 @@ struct AccountJson<'a> {
     resume: Option<ResumeJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     api: Option<ApiJson<'a>>,
+    /// Of an index: whether the agent reads it, and its whole snapshots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    readable: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshots: Option<usize>,
     sha256: String,
+}
+
+impl<'a> AccountJson<'a> {
+    fn session(state: &'a State, dialect: Dialect, sha256: Sha) -> Self {
+        AccountJson {
+            resume: Some(ResumeJson::of(&state.resume, state.mode, dialect)),
+            api: Some(ApiJson::of(state.api, &state.api_codes)),
+            readable: None,
+            snapshots: None,
+            sha256: sha256.to_string(),
+        }
+    }
+
+    fn index(state: &IndexState, sha256: Sha) -> Self {
+        AccountJson {
+            resume: None,
+            api: None,
+            readable: Some(state.readable),
+            snapshots: Some(state.snapshots),
+            sha256: sha256.to_string(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -193,21 +228,25 @@ struct LeftJson<'a> {
 
 impl<'a> PlanJson<'a> {
     fn new(report: &Report<'a>, n: usize, plan: &'a FilePlan) -> Self {
-        let Subject::Session(subject) = &plan.subject;
-        let account = |state: &'a State, sha256: Sha| AccountJson {
-            resume: Some(ResumeJson::of(&state.resume, state.mode, plan.dialect)),
-            api: Some(ApiJson::of(state.api, &state.api_codes)),
-            sha256: sha256.to_string(),
+        let [was, will] = plan.sha256;
+        let (kind, before, after) = match &plan.subject {
+            Subject::Session(subject) => {
+                let account = |state, sha256| AccountJson::session(state, plan.dialect, sha256);
+                (kind_name(subject.shape), account(&subject.before, was), account(&subject.after, will))
+            }
+            Subject::Index(index) => {
+                ("index", AccountJson::index(&index.before, was), AccountJson::index(&index.after, will))
+            }
         };
         let nearest = plan.nearest.iter().flat_map(|other| &other.edits);
         let nearest = nearest.filter(|e| e.edit.evidence == Some(Evidence::Nearest));
         PlanJson {
             path: PathField::from(plan.path.as_path()),
             dialect: plan.dialect.name(),
-            kind: Some(kind_name(subject.shape)),
+            kind: Some(kind),
             session_kind: None,
-            before: account(&subject.before, plan.sha256[0]),
-            after: account(&subject.after, plan.sha256[1]),
+            before,
+            after,
             answers: &plan.answers,
             edits: edits(plan),
             left: left(plan),
@@ -243,8 +282,7 @@ fn edits(plan: &FilePlan) -> Vec<EditJson<'_>> {
 }
 
 fn left(plan: &FilePlan) -> Vec<LeftJson<'_>> {
-    let Subject::Session(subject) = &plan.subject;
-    let under = Under { path: &plan.path, below: &plan.below, shape: subject.shape };
+    let under = Under { path: &plan.path, below: &plan.below, shape: plan.subject.shape() };
     let found: Vec<_> = plan.left.iter().map(|left: &Left| &left.finding).collect();
     let findings = findings(found, under, &Baseline::default());
     findings.into_iter().zip(&plan.left).map(|(finding, left)| LeftJson { finding, why: &left.why }).collect()

@@ -14,6 +14,7 @@ use super::wrap::wrap;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
 use crate::audit::{ApiVerdict, ResumeVerdict};
 use crate::chain::heal::Evidence;
+use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::{counted, registry};
 
@@ -28,10 +29,14 @@ const PLACES: usize = 5;
 /// Whatever the system says.
 pub fn plans(out: &mut Out, report: &Report<'_>, all: bool) -> io::Result<()> {
     let work = report.plans.iter().filter(|plan| plan.has_work()).count();
-    let read = counted(report.sessions, "session");
+    let read = match report.indexes {
+        0 => counted(report.sessions, "session"),
+        1 => format!("{} and 1 checkpoint index", counted(report.sessions, "session")),
+        n => format!("{} and {n} checkpoint indexes", counted(report.sessions, "session")),
+    };
     match work {
         0 => out.text(&format!("nothing to repair within the chosen classes in {read}"))?,
-        n => out.line([strong(format!("{n} of {read} to repair"))])?,
+        n => out.line([strong(format!("{} to repair, in {read}", counted(n as u64, "file")))])?,
     }
     for (n, plan) in report.plans.iter().enumerate() {
         out.gap()?;
@@ -44,16 +49,19 @@ pub fn plans(out: &mut Out, report: &Report<'_>, all: bool) -> io::Result<()> {
 }
 
 fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
-    let Subject::Session(subject) = &plan.subject;
     out.line([strong(plan.path.to_string_lossy()), dim(format!("  {}", plan.dialect.agent()))])?;
-    let mut resume = vec![row("resume"), resume_words(&subject.before)];
-    let mut api = vec![row("api"), api_words(&subject.before)];
-    if plan.has_work() {
-        resume.extend([dim(" -> "), resume_words(&subject.after)]);
-        api.extend([dim(" -> "), api_words(&subject.after)]);
+    let mut compare = |word: &str, before: Span<'static>, after: Span<'static>| {
+        let after = if plan.has_work() { vec![dim(" -> "), after] } else { Vec::new() };
+        out.line([row(word), before].into_iter().chain(after))
+    };
+    match &plan.subject {
+        Subject::Session(session) => {
+            let (before, after) = (&session.before, &session.after);
+            compare("resume", resume_words(before), resume_words(after))?;
+            compare("api", api_words(before), api_words(after))?;
+        }
+        Subject::Index(index) => compare("index", index_words(&index.before), index_words(&index.after))?,
     }
-    out.line(resume)?;
-    out.line(api)?;
     if plan.has_work() {
         let answers: Vec<String> = plan.answers.iter().map(|code| named(code)).collect();
         item(out, row("answers"), &answers.join(", "))?;
@@ -96,14 +104,18 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
 /// # Errors
 /// Whatever the system says.
 pub fn nearest(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
-    let Subject::Session(subject) = &plan.subject;
     out.line([strong(plan.path.to_string_lossy())])?;
     for planned in plan.edits.iter().filter(|e| e.edit.evidence == Some(Evidence::Nearest)) {
         let text = format!("({}) the nearest link is {}", planned.edit.code, planned.edit.reason);
         item(out, place(planned), &text)?;
     }
-    let resume = [row("resume"), resume_words(&subject.before), dim(" -> "), resume_words(&subject.after)];
-    out.line(resume)
+    match &plan.subject {
+        Subject::Session(session) => {
+            let (before, after) = (resume_words(&session.before), resume_words(&session.after));
+            out.line([row("resume"), before, dim(" -> "), after])
+        }
+        Subject::Index(_) => Ok(()),
+    }
 }
 
 fn refusal(out: &mut Out, refused: &Refused) -> io::Result<()> {
@@ -249,6 +261,14 @@ fn item(out: &mut Out, lead: Span<'_>, text: &str) -> io::Result<()> {
         out.line([plain(format!("{:column$}{line}", ""))])?;
     }
     Ok(())
+}
+
+fn index_words(state: &IndexState) -> Span<'static> {
+    let snapshots = counted(state.snapshots as u64, "whole snapshot");
+    match state.readable {
+        true => span(Style::Good, format!("read, {snapshots}")),
+        false => span(Style::Error, format!("not read, {snapshots} in it")),
+    }
 }
 
 fn resume_words(state: &State) -> Span<'static> {

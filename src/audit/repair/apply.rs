@@ -4,14 +4,17 @@
 //! A refusal costs that file. When the disk fails, the files that were not begun are left alone: what fails once is not
 //! to be written to again before somebody has looked at it.
 
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::guard::{Guard, Refused};
 use super::world::World;
-use super::{FilePlan, Options, SessionPlan, Subject, told};
+use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, told};
 use crate::audit::keep;
 use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
+use crate::repair::checkpoints;
 use crate::repair::proof::{self, Promise};
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -126,7 +129,7 @@ pub fn apply(
             }
             Err(Stopped::Refused(refused)) => done.refused.push(refused),
             Err(Stopped::Commit(error)) => {
-                broken = matches!(&error, Error::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound);
+                broken = matches!(&error, Error::Io { source, .. } if source.kind() != io::ErrorKind::NotFound);
                 done.error(&plan.path, &error);
             }
         }
@@ -153,16 +156,19 @@ fn one(
     let Ok(source) = discovery.open(file) else { return Err(changed("cannot be opened any more")) };
     let Source::File { file: descriptor, .. } = &source else { return Err(changed("is no plain file any more")) };
     let Ok(meta) = descriptor.metadata() else { return Err(changed("cannot be looked at any more")) };
-    let Subject::Session(subject) = &plan.subject;
-    let session = Session::read(plan.path.clone(), source, plan.dialect, subject.shape, &Meter::default())
-        .map_err(|_| changed("cannot be read any more"))?;
-    let ids = if guard.asks_for_ids() { keep::ids(&session) } else { Default::default() };
+    let (ids, autopsy) = match &plan.subject {
+        Subject::Session(subject) => {
+            let session = Session::read(plan.path.clone(), source, plan.dialect, subject.shape, &Meter::default())
+                .map_err(|_| changed("cannot be read any more"))?;
+            let ids = if guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
+            (ids, Some(told::autopsy(plan, &session)))
+        }
+        Subject::Index(index) => (index.folder.iter().cloned().collect(), None),
+    };
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     if let Some(refused) = guard.refuses(&plan.path, &ids, &meta, plan.within.is_some()) {
         return Err(Stopped::Refused(refused));
     }
-    let autopsy = told::autopsy(plan, &session);
-    drop(session);
     let splices: Vec<commit::Splice> = plan
         .splices
         .iter()
@@ -181,7 +187,7 @@ fn one(
         codes: &told::codes(plan),
         text: &told::line(plan),
         quarantine: &quarantine,
-        autopsy: Some(&autopsy),
+        autopsy: autopsy.as_ref(),
         verify,
     };
     swap(&request, run, door).map_err(Stopped::Commit)
@@ -190,9 +196,11 @@ fn one(
 /// The proof that `commit` asks for: the bytes that are about to take the name are read by the rooms that read a session.
 /// An interrupt does not reach into it, so that a file that was begun is finished.
 fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &Proof<'_>) -> Result<(), Vec<String>> {
-    let Subject::Session(subject) = &plan.subject;
-    let SessionPlan { shape, options, before, after } = &**subject;
     let meter = Meter::default();
+    let SessionPlan { shape, options, before, after } = match &plan.subject {
+        Subject::Session(subject) => &**subject,
+        Subject::Index(index) => return answer(prove_index(index, proof)),
+    };
     let read = || {
         let source = Source::open(proof.bytes)?;
         Session::read(plan.path.clone(), source, plan.dialect, *shape, &meter)
@@ -211,6 +219,19 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
         Stage::Late { grown, .. } => Ok(proof::late(after, &session, options, grown > 0)),
         Stage::Undo { .. } => Ok(vec!["an undo is not proven by a plan".to_owned()]),
     });
+    answer(wrong)
+}
+
+fn prove_index(index: &IndexPlan, proof: &Proof<'_>) -> io::Result<Vec<String>> {
+    if proof.stage != Stage::Repair {
+        // An index is written whole: what is behind its end is no part of it.
+        return Ok(vec!["nothing is brought over to an index".to_owned()]);
+    }
+    let source = Source::open(proof.bytes)?;
+    checkpoints::prove(&index.before, &index.after, &source, index.folder.as_deref(), &index.options)
+}
+
+fn answer(wrong: io::Result<Vec<String>>) -> Result<(), Vec<String>> {
     match wrong {
         Ok(wrong) if wrong.is_empty() => Ok(()),
         Ok(wrong) => Err(wrong),

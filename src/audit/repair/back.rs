@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::guard::{Guard, Refused};
 use super::{Applied, Options};
+use crate::audit::layers::folder_name;
 use crate::audit::{is_session, keep, shape_of};
 use crate::commit::tidy::Remaining;
 use crate::commit::{self, Error, Locked, Outcome, Proof, Stage, Undo, Undone, Verify, settle};
@@ -16,7 +17,7 @@ use crate::repair::proof;
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
 use crate::store::source::Piece;
-use crate::store::{self, Discovery, Environment, Source};
+use crate::store::{self, Discovery, Environment, FileKind, Source};
 
 /// Sessions by path, as far as a proof needs to know them.
 #[derive(Debug)]
@@ -37,6 +38,7 @@ impl<'a> Known<'a> {
         let kinds = discovery
             .files
             .iter()
+            .filter(|file| is_session(file.kind))
             .filter_map(|file| {
                 let path = discovery.path(file);
                 Some((path.canonicalize().unwrap_or(path), (file.dialect?, shape_of(file.kind))))
@@ -48,13 +50,17 @@ impl<'a> Known<'a> {
     /// Why these sessions are left alone, those that are.
     pub fn refusals(&self) -> Vec<Refused> {
         let guard = Guard::new(&self.discovery, self.options);
-        let files = self.discovery.files.iter().filter(|file| is_session(file.kind));
+        let wanted = |kind| is_session(kind) || kind == FileKind::CheckpointIndex;
+        let files = self.discovery.files.iter().filter(|file| wanted(file.kind));
         files
             .filter_map(|file| {
                 let path = self.discovery.path(file);
                 let Source::File { file: descriptor, .. } = self.discovery.open(file).ok()? else { return None };
                 let meta = descriptor.metadata().ok()?;
                 let ids = match (guard.asks_for_ids(), file.dialect) {
+                    (true, _) if file.kind == FileKind::CheckpointIndex => {
+                        folder_name(&self.discovery, file).into_iter().collect()
+                    }
                     (true, Some(dialect)) => {
                         let source = Source::File { size: meta.len(), file: descriptor };
                         let read = Session::read(path.clone(), source, dialect, shape_of(file.kind), &Meter::default());

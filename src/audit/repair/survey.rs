@@ -15,19 +15,25 @@ use std::time::{Duration, SystemTime};
 
 use super::guard::{Guard, Refused, leads_out};
 use super::world::World;
-use super::{FilePlan, Left, Options, SessionPlan, Subject};
+use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
+use crate::audit::layers::folder_name;
 use crate::audit::{PLACES, below_store, is_session, keep, shape_of};
 use crate::chain::heal::Evidence;
+use crate::checkpoint::{self, audit::Outcome};
 use crate::commit::{Fingerprint, Sha};
+use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};
 use crate::record::facts::Id;
-use crate::repair::plan::{self, Plan};
+use crate::repair::checkpoints;
+use crate::repair::plan::{self, Plan, Planned, Quarantined};
 use crate::repair::proof::{self, Promise};
+use crate::repair::text::Text;
+use crate::rules::checkpoints::index_findings;
 use crate::rules::store::StoreCollector;
 use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
-use crate::store::{Discovery, Source, liveness};
+use crate::store::{Discovery, FileEntry, FileKind, Source, liveness};
 
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -39,6 +45,8 @@ const RECENT: Duration = Duration::from_secs(60);
 pub struct Survey {
     /// Session files that were read.
     pub sessions: u64,
+    /// Checkpoint indexes that were read.
+    pub indexes: u64,
     /// One plan for each file that has something to repair, or something that a repair of another class could; in the
     /// order of the paths.
     pub plans: Vec<FilePlan>,
@@ -57,8 +65,8 @@ pub struct Survey {
 /// Plans the repair of every session that was found.
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
-    let mut order: Vec<u32> =
-        (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
+    let wanted = |file: &FileEntry| is_session(file.kind) || file.kind == FileKind::CheckpointIndex;
+    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| wanted(file)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
     let collector = StoreCollector::default();
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
@@ -88,6 +96,7 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
 impl Survey {
     fn add(&mut self, other: Survey) {
         self.sessions += other.sessions;
+        self.indexes += other.indexes;
         self.plans.extend(other.plans);
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
@@ -172,8 +181,17 @@ impl Work<'_> {
         Ok(Some(Hand { path, source, meta, session, ids, live }))
     }
 
+    /// Whether a finding is to be answered.
+    fn asks_for(&self, f: &Finding) -> bool {
+        let gate = &self.options.plan.gate;
+        (f.severity >= Severity::Warning || gate.names(f.rule.code)) && f.rule.fix.is_some() && gate.keeps(f)
+    }
+
     /// The first look: what the store needs to know of it, and whether there is anything to plan.
     fn look(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
+            return self.look_at_index(n, sum);
+        }
         let Some(hand) = self.take(n)? else {
             let message = "nothing in it tells whose session it is; name the agent with --dialect";
             sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), message.to_owned()));
@@ -184,23 +202,70 @@ impl Work<'_> {
         let now = self.options.plan.now;
         let (findings, _) =
             rules::session_findings(&Context { session: &hand.session, live: hand.live, now, places: PLACES });
-        let gate = &self.options.plan.gate;
-        let asked = |f: &Finding| {
-            let loud = f.severity >= Severity::Warning || gate.names(f.rule.code);
-            loud && f.rule.fix.is_some() && gate.keeps(f)
-        };
         let decided = self.options.plan.relink.decided.iter();
         let named = decided.zip(0..).filter(|((child, _), _)| has(&hand.session, child)).map(|(_, at)| at);
         sum.survey.decided.extend(named);
-        if findings.iter().any(asked) {
+        if findings.iter().any(|f| self.asks_for(f)) {
             sum.candidates.insert(n);
             sum.wait |= !self.options.closed && !hand.session.facts.terminated && is_recent(&hand.meta);
         }
         Ok(())
     }
 
+    fn look_at_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        let source = self.discovery.open(file)?;
+        let folder = folder_name(self.discovery, file);
+        let audit = checkpoint::Audit::of(&source, folder.as_deref(), &checkpoint::Options::default())?;
+        if let Outcome::TooLarge { what, limit } = audit.outcome {
+            let message = format!("is not read: {what} is beyond the limit of {limit}");
+            sum.survey.errors.push((self.discovery.path(file), message));
+            return Ok(());
+        }
+        sum.survey.indexes += 1;
+        if index_findings(&audit, PLACES).iter().any(|f| self.asks_for(f)) {
+            sum.candidates.insert(n);
+        }
+        Ok(())
+    }
+
+    /// The plan of an index that has something to repair.
+    fn plan_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        let (path, source) = (self.discovery.path(file), self.discovery.open(file)?);
+        let Source::File { file: descriptor, .. } = &source else { return Ok(()) };
+        let meta = descriptor.metadata()?;
+        let folder = folder_name(self.discovery, file);
+        let options = self.options.plan.clone();
+        let planned = checkpoints::plan(&source, folder.as_deref(), &options)?;
+        if planned.edits.is_empty() && !planned.left.iter().any(|f| f.rule.fix.is_some()) {
+            return Ok(());
+        }
+        let new = planned.text.source();
+        let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
+        let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
+        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let made = Made {
+            edits: planned.edits,
+            quarantined: planned.quarantined,
+            answers: planned.answers,
+            left: planned.left,
+            taken_back: planned.taken_back,
+            text: planned.text,
+            wrong,
+        };
+        let (before, after) = (planned.before, planned.after);
+        let subject =
+            Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
+        sum.survey.plans.push(self.file_plan(&context, made, &options, subject)?);
+        Ok(())
+    }
+
     /// The plan of a session that has something to repair.
     fn plan(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
+            return self.plan_index(n, sum);
+        }
         let Some(Hand { path, source, meta, session, ids, live }) = self.take(n)? else { return Ok(()) };
         let file = &self.discovery.files[n as usize];
         let (dialect, shape) = (session.dialect, shape_of(file.kind));
@@ -225,14 +290,14 @@ impl Work<'_> {
             return Ok(());
         }
         let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
-        let mut plan = self.file_plan(&context, planned, &options)?;
+        let mut plan = self.session_plan(&context, planned, &options)?;
         if let Some((other, bolder)) = nearest {
             for left in plan.left.iter_mut().filter(|l| l.finding.rule.fix == Some(Fix::Links)) {
                 if other.edits.iter().any(|e| e.edit.code == left.finding.rule.code) {
                     left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
                 }
             }
-            plan.nearest = Some(Box::new(self.file_plan(&context, other, &bolder)?));
+            plan.nearest = Some(Box::new(self.session_plan(&context, other, &bolder)?));
         }
         sum.survey.plans.push(plan);
         Ok(())
@@ -252,36 +317,57 @@ impl Work<'_> {
         }
     }
 
-    fn file_plan(&self, context: &InHand<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
+    /// Proves the plan of a session, and makes it the plan of its file.
+    fn session_plan(&self, context: &InHand<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
+        let file = &self.discovery.files[context.n as usize];
+        let shape = shape_of(file.kind);
+        let mut wrong = Vec::new();
+        if !planned.is_empty() {
+            let dialect = file.dialect.unwrap_or(Dialect::Sid);
+            let new = planned.text.source();
+            let result = Session::read(context.path.to_owned(), new, dialect, shape, self.meter)?;
+            let class = planned.edits.iter().map(|e| e.edit.class).max();
+            let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
+            wrong = match self.world {
+                Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
+                    proof::repaired(&promise, result, options, Some(store), self.meter)
+                }),
+                None => proof::repaired(&promise, result, options, None, self.meter),
+            }?;
+        }
+        let subject = SessionPlan { shape, options: options.clone(), before: planned.before, after: planned.after };
+        let made = Made {
+            edits: planned.edits,
+            quarantined: planned.quarantined,
+            answers: planned.answers,
+            left: planned.left,
+            taken_back: planned.taken_back,
+            text: planned.text,
+            wrong,
+        };
+        self.file_plan(context, made, options, Subject::Session(Box::new(subject)))
+    }
+
+    fn file_plan(
+        &self,
+        context: &InHand<'_>,
+        made: Made,
+        options: &plan::Options,
+        subject: Subject,
+    ) -> io::Result<FilePlan> {
         let &InHand { n, path, source, meta, ids } = context;
         let file = &self.discovery.files[n as usize];
-        let shape = shape_of(file.kind);
-        let work = !planned.is_empty();
+        let work = !made.edits.is_empty();
         let root = self.discovery.root(file);
-        let (before, after) = match work {
-            true => (source.sha256()?, planned.text.source().sha256()?),
-            false => {
-                let one = source.sha256()?;
-                (one, one)
-            }
-        };
+        let before = source.sha256()?;
+        let after = if work { made.text.source().sha256()? } else { before };
         let mut refused = None;
         let mut warnings = Vec::new();
         if work {
             refused = leads_out(self.discovery, file, path);
             refused = refused.or_else(|| self.guard.refuses(path, ids, meta, root.is_some_and(|r| r.store.is_some())));
-            let dialect = file.dialect.unwrap_or(crate::dialect::Dialect::Sid);
-            let result = Session::read(path.to_owned(), planned.text.source(), dialect, shape, self.meter)?;
-            let class = planned.edits.iter().map(|e| e.edit.class).max();
-            let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
-            let wrong = match self.world {
-                Some(world) => world.ask(self.discovery, n, options.live, |store| {
-                    proof::repaired(&promise, result, options, Some(store), self.meter)
-                }),
-                None => proof::repaired(&promise, result, options, None, self.meter),
-            }?;
-            if !wrong.is_empty() {
-                let reason = format!("would not be what its repair announces: {}", wrong.join("; "));
+            if !made.wrong.is_empty() {
+                let reason = format!("would not be what its repair announces: {}", made.wrong.join("; "));
                 refused = Some(Refused { path: path.to_owned(), reason, hint: None });
             }
             if changed(source, meta)? {
@@ -290,32 +376,41 @@ impl Work<'_> {
             }
             warnings.extend(other_names(meta));
         }
-        let left = planned.left.into_iter().map(|finding| {
-            let why = why_left(&finding, &planned.taken_back, options);
+        let left = made.left.into_iter().map(|finding| {
+            let why = why_left(&finding, &made.taken_back, options);
             Left { finding, why }
         });
-        let left = left.collect();
-        let options = options.clone();
-        let subject = SessionPlan { shape, options, before: planned.before, after: planned.after };
         Ok(FilePlan {
             file: n,
             path: path.to_owned(),
             below: below_store(self.discovery, file, path).to_owned(),
             within: root.and_then(|r| r.store.clone()),
-            dialect: file.dialect.unwrap_or(crate::dialect::Dialect::Sid),
-            subject: Subject::Session(Box::new(subject)),
+            dialect: file.dialect.unwrap_or(Dialect::Sid),
+            subject,
             sha256: [Sha(before), Sha(after)],
-            answers: planned.answers,
-            edits: planned.edits,
-            splices: planned.splices,
-            quarantined: planned.quarantined,
-            left,
+            answers: made.answers,
+            edits: made.edits,
+            splices: made.text.splices(),
+            quarantined: made.quarantined,
+            left: left.collect(),
             fingerprint: fingerprint(meta, Sha(before)),
             refused,
             warnings,
             nearest: None,
         })
     }
+}
+
+/// What a planner made, for a session or an index.
+struct Made {
+    edits: Vec<Planned>,
+    quarantined: Vec<Quarantined>,
+    answers: Vec<&'static str>,
+    left: Vec<Finding>,
+    taken_back: Vec<(&'static str, String)>,
+    text: Text,
+    /// What the proof found.
+    wrong: Vec<String>,
 }
 
 /// The file that a plan is made for.
