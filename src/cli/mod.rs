@@ -8,6 +8,7 @@ pub mod chain;
 pub mod checkpoints;
 pub mod explain;
 pub mod failure;
+pub mod fields;
 pub mod input;
 pub mod interrupt;
 pub mod metrics;
@@ -44,6 +45,7 @@ enum Command {
     Chain(chain::Arguments),
     Checkpoints(checkpoints::Arguments),
     Metrics(metrics::Arguments),
+    Fields(fields::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -62,6 +64,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Chain(arguments) => chain::run(&arguments),
         Command::Checkpoints(arguments) => checkpoints::run(&arguments),
         Command::Metrics(arguments) => metrics::run(&arguments),
+        Command::Fields(arguments) => fields::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {
