@@ -5,6 +5,7 @@
 //! thousand of them.
 
 pub mod elsewhere;
+pub mod fields;
 mod join;
 pub mod keep;
 pub mod layers;

@@ -1,6 +1,10 @@
 //! How a run ends: exit statuses and what stands on standard error, whatever the report holds.
 
-#![allow(clippy::non_octal_unix_permissions, clippy::disallowed_methods, reason = "the tests make the stores that the tool only reads")]
+#![allow(
+    clippy::non_octal_unix_permissions,
+    clippy::disallowed_methods,
+    reason = "the tests make the stores that the tool only reads"
+)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code outside #[test]")]
 
 mod support;

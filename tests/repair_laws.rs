@@ -4,7 +4,11 @@
 //! door with a journal of its own. `SID_AUDIT_FULL=1` takes ten times as many cases.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code outside #[test]")]
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "the tests make stores, and say how much they tried")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "the tests make stores, and say how much they tried"
+)]
 
 mod support;
 

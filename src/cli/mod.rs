@@ -8,6 +8,7 @@ pub mod chain;
 pub mod checkpoints;
 pub mod explain;
 pub mod failure;
+pub mod fields;
 pub mod input;
 pub mod interrupt;
 pub mod metrics;
@@ -47,6 +48,7 @@ enum Command {
     Metrics(metrics::Arguments),
     Repair(repair::Arguments),
     Predict(predict::Arguments),
+    Fields(fields::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -82,6 +84,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Metrics(arguments) => metrics::run(&arguments),
         Command::Repair(arguments) => repair::run(&arguments),
         Command::Predict(arguments) => predict::run(&arguments),
+        Command::Fields(arguments) => fields::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
     }));
     match ran {

@@ -4,6 +4,8 @@ pub mod catalogue;
 pub mod census;
 pub mod checkpoints;
 pub mod figure;
+pub mod paths;
 pub mod readers;
 pub mod records;
+pub mod scanner;
 pub mod usage;

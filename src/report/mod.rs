@@ -11,6 +11,8 @@ pub mod checkpoints_json;
 pub mod checkpoints_table;
 pub mod envelope;
 pub mod explain;
+pub mod fields_json;
+pub mod fields_table;
 pub mod finding_json;
 pub mod journal;
 pub mod json;
