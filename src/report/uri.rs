@@ -44,7 +44,9 @@ pub fn file(path: &Path, folder: bool) -> Option<String> {
             }
         }
     }
-    if (folder || (rooted && uri == "file://")) && !uri.ends_with('/') {
+    // The two slashes before the host are no path: the root itself still needs its own.
+    let bare = rooted && uri == "file://";
+    if bare || (folder && !uri.ends_with('/')) {
         uri.push('/');
     }
     Some(uri)
