@@ -216,7 +216,6 @@ impl Tally {
     }
 
     fn end(self, what: &str) {
-        println!("{what}: {} cases, {} repaired, {} wrong", self.cases, self.repaired, self.wrong.len());
         let shown: Vec<&String> = self.wrong.iter().take(30).collect();
         assert!(shown.is_empty(), "{} of {} cases\n{shown:#?}", self.wrong.len(), self.cases);
         assert!(self.repaired > 0, "nothing was repaired in {what}");

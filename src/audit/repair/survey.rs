@@ -292,8 +292,9 @@ impl Work<'_> {
         let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
         let mut plan = self.session_plan(&context, planned, &options)?;
         if let Some((other, bolder)) = nearest {
-            for left in plan.left.iter_mut().filter(|l| l.finding.rule.fix == Some(Fix::Links)) {
-                if other.edits.iter().any(|e| e.edit.code == left.finding.rule.code) {
+            // Also what has no answer of its own may go with the link.
+            for left in &mut plan.left {
+                if !other.left.iter().any(|f| f.rule.code == left.finding.rule.code) {
                     left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
                 }
             }
