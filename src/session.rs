@@ -60,6 +60,31 @@ impl Session {
     /// # Errors
     /// Whatever the system says; `Interrupted` when the meter was stopped.
     pub fn read(path: PathBuf, source: Source, dialect: Dialect, shape: Shape, meter: &Meter) -> io::Result<Self> {
+        let mut session = Session::read_unlinked(path, source, dialect, shape, meter)?;
+        if session.shape != Shape::Legacy {
+            let facts = &session.facts;
+            session.graph = Graph::new(dialect, facts);
+            session.chain = match session.shape {
+                Shape::Sidechain => side_chain(facts),
+                Shape::Subagent => chain::claude::load_subagent(facts, &session.graph),
+                _ => chain::load(dialect, facts, &session.graph),
+            };
+        }
+        Ok(session)
+    }
+
+    /// Reads what a session's lines hold and not how they hang together: graph and chain stay empty. For figures, which
+    /// count every record wherever it stands.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn read_unlinked(
+        path: PathBuf,
+        source: Source,
+        dialect: Dialect,
+        shape: Shape,
+        meter: &Meter,
+    ) -> io::Result<Self> {
         if shape == Shape::Legacy {
             return Session::read_document(path, source);
         }
@@ -68,12 +93,7 @@ impl Session {
             Some(first) if dialect == Dialect::Sid && is_side(first) => Shape::Sidechain,
             _ => shape,
         };
-        let graph = Graph::new(dialect, &facts);
-        let chain = match shape {
-            Shape::Sidechain => side_chain(&facts),
-            Shape::Subagent => chain::claude::load_subagent(&facts, &graph),
-            _ => chain::load(dialect, &facts, &graph),
-        };
+        let (graph, chain) = (Graph::new(dialect, &Facts::default()), Chain::none(None));
         let (sent, usage) = (OnceLock::new(), OnceLock::new());
         Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent, usage })
     }

@@ -140,7 +140,7 @@ impl Run<'_> {
             Some(source) if folder.is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
             _ => self.discovery.open(file)?,
         };
-        let session = Session::read(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let session = Session::read_unlinked(path, source, dialect, shape_of(file.kind), self.meter)?;
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;

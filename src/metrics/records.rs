@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::chain::graph::{is_fork_start, is_node};
 use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, Kind, Record, flag};
 use crate::record::hashed::ByHash;
@@ -513,8 +514,9 @@ impl SelfCheck {
             if session.dialect.is_pi() {
                 *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
             } else {
-                let heads = session.graph.heads(facts);
-                self.check(roots).look(file, heads.len() == 1);
+                let is_root =
+                    |r: &&Record| is_node(Dialect::Sid, r) && (r.parent.is_none() || is_fork_start(Dialect::Sid, r));
+                self.check(roots).look(file, facts.records.iter().filter(is_root).count() == 1);
             }
         }
         let chained = |r: &&Record| match session.dialect {

@@ -274,18 +274,25 @@ impl<'a, 's> Reader<'a, 's> {
                 if at < read {
                     continue;
                 }
-                self.at = at;
                 match self.bytes[at] {
                     b'"' => {
-                        self.at += 1;
+                        self.at = at + 1;
                         return Ok(Str { start, end: at, escaped });
                     }
                     b'\\' => {
                         escaped = true;
-                        self.escape()?;
-                        read = self.at;
+                        if self.bytes.get(at + 1).is_some_and(|b| is_simple(*b)) {
+                            read = at + 2;
+                        } else {
+                            self.at = at;
+                            self.escape()?;
+                            read = self.at;
+                        }
                     }
-                    _ => return self.bad(Why::Control),
+                    _ => {
+                        self.at = at;
+                        return self.bad(Why::Control);
+                    }
                 }
             }
             block += 64;
@@ -309,10 +316,9 @@ impl<'a, 's> Reader<'a, 's> {
     }
 
     /// An escape: the backslash and what belongs to it.
-    #[inline]
     fn escape(&mut self) -> Read<()> {
         match self.bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+            Some(b) if is_simple(*b) => {
                 self.at += 2;
                 Ok(())
             }
@@ -695,6 +701,22 @@ impl<'a, 's> Reader<'a, 's> {
 /// So many words of eight bytes are looked at before a string counts as long.
 const SHORT: usize = 5;
 const ONES: u64 = u64::MAX / 255;
+
+/// Whether a byte behind a backslash makes an escape of two bytes. One look into a table of bits.
+#[inline]
+fn is_simple(byte: u8) -> bool {
+    const SIMPLE: [u64; 2] = {
+        let mut bits = [0; 2];
+        let simple = *b"\"\\/bfnrt";
+        let mut n = 0;
+        while n < simple.len() {
+            bits[simple[n] as usize >> 6] |= 1_u64 << (simple[n] & 63);
+            n += 1;
+        }
+        bits
+    };
+    byte < 128 && SIMPLE[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+}
 
 /// The high bit of each byte that is a quote, a backslash or a control character. Exact for every byte: nothing is
 /// carried from one to the next.
