@@ -1,6 +1,9 @@
 //! What a person or a tool reads; the only room that prints.
 //!
-//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands beside them.
+//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands
+//! beside them. `sarif` and `junit` take the findings of any command (`listed` walks over them), `html` has pages for a
+//! browser.
+//!
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
 pub mod chain_json;
@@ -14,6 +17,7 @@ pub mod explain;
 pub mod fields_json;
 pub mod fields_table;
 pub mod finding_json;
+pub mod html;
 pub mod journal;
 pub mod json;
 pub mod junit;
