@@ -166,7 +166,7 @@ impl Print<'_> {
                     command: "scan",
                     discovery: &scan.discovery,
                     known,
-                    fail_on: arguments.policy.fail_on,
+                    fails: &|finding| arguments.policy.fail_on.fails(finding.severity),
                     errors: [&scan.errors, &scan.defects],
                     taken_at: now,
                 };

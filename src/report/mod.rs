@@ -31,6 +31,7 @@ pub mod predict_table;
 pub mod progress;
 pub mod repair_diff;
 pub mod repair_json;
+pub mod repair_listed;
 pub mod repair_table;
 pub mod sarif;
 pub mod scan_json;
