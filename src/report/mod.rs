@@ -2,7 +2,7 @@
 //!
 //! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands
 //! beside them. `sarif` and `junit` take the findings of any command (`listed` walks over them), `html` has pages for a
-//! browser.
+//! browser, `man` makes the manual.
 //!
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
@@ -22,6 +22,7 @@ pub mod journal;
 pub mod json;
 pub mod junit;
 pub mod listed;
+pub mod man;
 pub mod metrics_json;
 pub mod neutral;
 pub mod next;
@@ -41,5 +42,6 @@ pub mod table;
 pub mod uri;
 pub mod usage_json;
 pub mod verdict;
+pub mod version;
 pub mod words;
 pub mod wrap;

@@ -8,6 +8,7 @@
 mod browser;
 mod html;
 mod junit;
+mod pages;
 mod planted;
 mod sarif;
 mod schema;
