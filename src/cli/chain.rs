@@ -18,7 +18,7 @@ use crate::chain::{self, Chain, Mode, Stop, linear};
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
 use crate::report::out::Out;
-use crate::report::{chain_json, chain_table, chain_tree, chain_views};
+use crate::report::{chain_json, chain_table, chain_tree, chain_views, html};
 use crate::rules::Context;
 use crate::session::{Session, Shape};
 use crate::store::liveness;
@@ -74,6 +74,8 @@ enum Format {
     Table,
     /// one document
     Json,
+    /// one page with a drawing, for a browser
+    Html,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,6 +152,9 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
     }
     if arguments.format == Format::Json {
         return chain_json::document(out, report);
+    }
+    if arguments.format == Format::Html {
+        return html::chain::page(out, report);
     }
     match (report.tail, report.linear) {
         (Some(tail), _) => chain_views::tail(out, report, tail, content),

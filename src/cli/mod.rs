@@ -6,9 +6,11 @@
 
 pub mod chain;
 pub mod checkpoints;
+pub mod completions;
 pub mod explain;
 pub mod failure;
 pub mod fields;
+pub mod generate;
 pub mod input;
 pub mod interrupt;
 pub mod metrics;
@@ -34,7 +36,7 @@ use status::Status;
 ///
 /// An error is never found in a healthy store; that nothing was found is no proof.
 #[derive(Debug, Parser)]
-#[command(name = "sid-audit", version, max_term_width = 80, arg_required_else_help = true)]
+#[command(name = "sid-audit", version, long_version = crate::report::version::long(), max_term_width = 80, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +52,9 @@ enum Command {
     Predict(predict::Arguments),
     Fields(fields::Arguments),
     Explain(explain::Arguments),
+    Completions(completions::Arguments),
+    #[command(hide = true)]
+    Generate(generate::Arguments),
 }
 
 /// Columns of help pages.
@@ -60,6 +65,18 @@ const WIDTH: usize = 80;
 pub fn command() -> clap::Command {
     let table = status::table(WIDTH);
     Cli::command().after_long_help(table.clone()).mut_subcommands(|command| command.after_long_help(table.clone()))
+}
+
+/// The declaration of the command line without what is hidden: what pages and completions are made from.
+fn declared() -> clap::Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
+    clap::Command::new("sid-audit")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .long_about(all.get_long_about().cloned().unwrap_or_default())
+        .subcommand_required(true)
+        .subcommands(shown)
 }
 
 /// Runs the program on these arguments.
@@ -86,6 +103,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
         Command::Predict(arguments) => predict::run(&arguments),
         Command::Fields(arguments) => fields::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
+        Command::Generate(arguments) => generate::run(&arguments),
     }));
     match ran {
         Ok(Ok(status)) => status,

@@ -26,7 +26,8 @@ use crate::repair::plan;
 use crate::report::out::{self, Out};
 use crate::report::progress::Progress;
 use crate::report::repair_diff::{self, Change};
-use crate::report::{repair_json, repair_table};
+use crate::report::{junit, repair_json, repair_listed, repair_table, sarif};
+use crate::rules::baseline::Baseline;
 use crate::rules::counted;
 use crate::rules::gate::Gate;
 use crate::store::Discovery;
@@ -108,6 +109,10 @@ enum Format {
     Json,
     /// one line for each plan and each file
     Ndjson,
+    /// with --dry-run: SARIF 2.1.0, each edit a result
+    Sarif,
+    /// with --dry-run: JUnit XML, a session with something to do fails
+    Junit,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -204,6 +209,12 @@ impl Arguments {
 /// # Errors
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
+    let does = arguments.yes || arguments.list || arguments.undo.is_some() || arguments.prune;
+    if does && matches!(arguments.format, Format::Sarif | Format::Junit) {
+        return Err(Failure::new("SARIF and JUnit tell what a repair would do")
+            .hint("say --dry-run, or take json for what was done")
+            .into());
+    }
     if arguments.list {
         return past::list(arguments);
     }
@@ -309,14 +320,45 @@ impl Repair<'_> {
         // A run that was asked for and had nothing to do is no dry run.
         let applied = (done.is_some() || self.mode == Mode::Yes).then_some(made.applied.as_slice());
         let finished = report(applied, &refused, &made.failed);
+        let status = self.status(&survey, made, &refused, &started, done.is_some());
         let written_out = match self.arguments.format {
             _ if self.arguments.output.quiet => Ok(()),
             Format::Table => self.remarks(&mut out, &finished),
             Format::Json => repair_json::document(&mut out, finished),
             Format::Ndjson => repair_json::lines(&mut out, finished),
+            Format::Sarif | Format::Junit => self.exported(&mut out, &finished, status),
         };
-        let status = self.status(&survey, made, &refused, &started, done.is_some());
         written(written_out.and_then(|()| out.finish()), status)
+    }
+
+    /// The plan as other programs read findings.
+    fn exported(&self, out: &mut Out, report: &repair_json::Report<'_>, status: Status) -> std::io::Result<()> {
+        let files = repair_listed::planned(self.discovery, report.plans);
+        let troubles = repair_listed::troubles(report);
+        let files = || files.iter().map(repair_listed::PlannedFile::listed);
+        if self.arguments.format == Format::Junit {
+            let report = junit::Report {
+                command: "repair",
+                discovery: self.discovery,
+                known: &Baseline::default(),
+                fails: &repair_listed::is_planned,
+                errors: [&troubles, &[]],
+                taken_at: report.taken_at,
+            };
+            return junit::document(out, report, files);
+        }
+        let report = sarif::Report {
+            command: "repair",
+            discovery: self.discovery,
+            gate: &self.options.plan.gate,
+            known: None,
+            errors: &troubles,
+            defects: &[],
+            interrupted: report.interrupted,
+            exit: (status.number(), status.meaning()),
+            taken_at: report.taken_at,
+        };
+        sarif::document(out, report, files)
     }
 
     /// The plans as they will be used: where only a guess would mend a link, a person at the terminal may take it.

@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::report::out::{self, Out};
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
-use crate::report::{json, junit, listed, sarif, scan_json};
+use crate::report::{html, json, junit, listed, sarif, scan_json};
 use crate::rules::baseline::{self, Baseline};
 use crate::rules::gate::Gate;
 
@@ -64,6 +64,8 @@ enum Format {
     Sarif,
     /// JUnit XML: a test for each session, for CI
     Junit,
+    /// one page that needs nothing else, for a browser
+    Html,
 }
 
 /// How many places of one finding the page names.
@@ -144,6 +146,7 @@ impl Print<'_> {
             Format::Table => scan_table::page(out, report, extent),
             Format::Json => scan_json::document(out, report),
             Format::Ndjson => scan_json::lines(out, report),
+            Format::Html => html::scan::page(out, report, arguments.all),
             Format::Sarif => {
                 let report = sarif::Report {
                     command: "scan",
@@ -163,7 +166,7 @@ impl Print<'_> {
                     command: "scan",
                     discovery: &scan.discovery,
                     known,
-                    fail_on: arguments.policy.fail_on,
+                    fails: &|finding| arguments.policy.fail_on.fails(finding.severity),
                     errors: [&scan.errors, &scan.defects],
                     taken_at: now,
                 };

@@ -67,7 +67,7 @@ fn limit(report: &Report<'_>) -> usize {
     if report.verbose { MANY_ROWS } else { ROWS }
 }
 
-fn how(mode: crate::chain::Mode) -> &'static str {
+pub(super) fn how(mode: crate::chain::Mode) -> &'static str {
     use crate::chain::Mode;
     match mode {
         Mode::Chain => "upwards from the last line",
@@ -136,7 +136,7 @@ fn skipped(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     grid.print(out, |_, _| Ok(()))
 }
 
-fn meaning(reason: Reason) -> &'static str {
+pub(super) fn meaning(reason: Reason) -> &'static str {
     match reason {
         Reason::ForeignBranch => "on a branch that was left, or below another root",
         Reason::BeforeBoundary => "before a boundary behind which the context begins anew",

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 
 use super::listed::{self, Listed, Told};
 use super::neutral::visible;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::record::time;
 use crate::rules::baseline::Baseline;
-use crate::rules::gate::FailOn;
 use crate::store::Discovery;
 
 /// What a run of a command has to say.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Report<'a> {
     /// `scan`, `repair`.
     pub command: &'static str,
@@ -26,8 +25,8 @@ pub struct Report<'a> {
     pub discovery: &'a Discovery,
     /// Findings that are known: they fail nothing.
     pub known: &'a Baseline,
-    /// From which severity on a finding fails.
-    pub fail_on: FailOn,
+    /// Whether a finding that is not known fails its case.
+    pub fails: &'a dyn Fn(&Finding) -> bool,
     /// What could not be read, and files on which sid-audit itself failed.
     pub errors: [&'a [(PathBuf, String)]; 2],
     /// When it was taken, in milliseconds since 1970.
@@ -123,7 +122,7 @@ fn root_of(discovery: &Discovery, path: &Path) -> usize {
 }
 
 fn fails(report: Report<'_>, told: &Told<'_>) -> bool {
-    !told.known && report.fail_on.fails(told.finding.severity)
+    !told.known && (report.fails)(told.finding)
 }
 
 /// A path as a case is named: below its root; a root that is a file by its own name.

@@ -443,7 +443,7 @@ fn as_many(names: &[String], count: u64, room: usize) -> String {
 }
 
 /// ` 2.0.9 to 2.1.10`: the oldest and the newest version that was seen.
-fn versions(seen: Option<&BTreeSet<String>>) -> String {
+pub(super) fn versions(seen: Option<&BTreeSet<String>>) -> String {
     let key = |version: &&String| -> Vec<u64> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
     let oldest = seen.and_then(|seen| seen.iter().min_by_key(key));
     let newest = seen.and_then(|seen| seen.iter().max_by_key(key));
@@ -455,7 +455,7 @@ fn versions(seen: Option<&BTreeSet<String>>) -> String {
 }
 
 /// A file's own name, its middle left out when it is long: names begin and end differently.
-fn short(path: &Path) -> String {
+pub(super) fn short(path: &Path) -> String {
     const LONGEST: usize = 24;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let name = name.strip_suffix(".jsonl").map(str::to_owned).unwrap_or(name);
@@ -468,12 +468,12 @@ fn short(path: &Path) -> String {
     format!("{head}…{tail}")
 }
 
-fn worst_of(session: &SessionAudit) -> Option<Severity> {
+pub(super) fn worst_of(session: &SessionAudit) -> Option<Severity> {
     session.findings().iter().map(|finding| finding.severity).max()
 }
 
 /// What sorts the worst first: what does not come back, what would be refused, severity, how many messages are lost.
-fn badness(session: &SessionAudit) -> impl Ord + use<> {
+pub(super) fn badness(session: &SessionAudit) -> impl Ord + use<> {
     let errors = session.findings().iter().filter(|f| f.severity == Severity::Error).count();
     (
         session.resume.verdict,

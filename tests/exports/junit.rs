@@ -140,6 +140,19 @@ fn a_file_that_cannot_be_read_is_an_error() {
 }
 
 #[test]
+fn a_session_with_something_to_do_fails() {
+    let demo = fixtures("demo");
+    let outcome = run("repair", "junit", &demo).arg("--dry-run").go();
+    let suites = parsed(&outcome.stdout);
+    let report = run("repair", "json", &demo).arg("--dry-run").go().json();
+    let plans = report["plan"].as_array().expect("plans");
+    let working = plans.iter().filter(|plan| plan["edits"].as_array().is_some_and(|edits| !edits.is_empty())).count();
+    let cases: Vec<&Case> = suites.iter().flat_map(|suite| &suite.cases).collect();
+    assert!(working > 2);
+    assert_eq!(cases.iter().filter(|case| case.failure.is_some()).count(), working);
+}
+
+#[test]
 fn planted_text_stays_text() {
     let (home, _) = planted::stores();
     let outcome = run("scan", "junit", home.path()).go();

@@ -5,7 +5,10 @@
 #![allow(clippy::disallowed_methods, reason = "the tests write stores, and files for the programs that read reports")]
 #![allow(clippy::disallowed_macros, reason = "a check that cannot be made here says so")]
 
+mod browser;
+mod html;
 mod junit;
+mod pages;
 mod planted;
 mod sarif;
 mod schema;

@@ -115,6 +115,24 @@ fn one_file_and_nothing_found() {
 }
 
 #[test]
+fn a_plan_is_told_edit_by_edit() {
+    let demo = fixtures("demo");
+    let outcome = run("repair", "sarif", &demo).arg("--dry-run").go();
+    let log = valid(&outcome);
+    let report = run("repair", "json", &demo).arg("--dry-run").go().json();
+    let plans = report["plan"].as_array().expect("plans");
+    let of = |name: &str| plans.iter().filter_map(|plan| plan[name].as_array()).map(Vec::len).sum::<usize>();
+    assert!(of("edits") > 3);
+    assert_eq!(results(&log).len(), of("edits") + of("left"));
+    let planned = results(&log).iter().filter(|one| one["properties"]["facts"]["action"].is_string()).count();
+    assert_eq!(planned, of("edits"));
+    assert_eq!(log["invocations"][0]["exitCode"].as_i64(), outcome.status.map(i64::from));
+    assert_eq!(log["automationDetails"]["id"], "sid-audit/repair/");
+    let refused = run("repair", "sarif", &demo).arg("--yes").go();
+    assert_eq!(refused.status, Some(2), "what was done is no finding");
+}
+
+#[test]
 fn planted_text_stays_text() {
     let (home, _) = planted::stores();
     let outcome = run("scan", "sarif", home.path()).go();

@@ -57,7 +57,7 @@ pub(super) fn list(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut out = arguments.out(&[])?;
     let done = match arguments.format {
         Format::Table => page::list(&mut out, &runs, &journal.root().to_string_lossy()),
-        Format::Json | Format::Ndjson => page::list_json(&mut out, &runs, arguments.reading.now()),
+        _ => page::list_json(&mut out, &runs, arguments.reading.now()),
     };
     written(done.and_then(|()| out.finish()), Status::Clean)
 }
