@@ -14,7 +14,7 @@ const LEFT: i64 = 16;
 /// Width of the whole: what a page of paper holds.
 const WIDTH: i64 = 1080;
 /// How many rows stand in one segment.
-const SEGMENT: usize = 40;
+const SEGMENT: usize = 20;
 /// Columns of the text, from the end of the lanes.
 const LINE: i64 = 104;
 const TIME: i64 = 120;
