@@ -198,7 +198,7 @@ fn claude(session: &Session, store: Option<&Path>, places: usize) -> io::Result<
     Ok(findings)
 }
 
-fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
+pub(super) fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
     let message_id = value.get("messageId")?.text()?;
     let backup = |path: Text, v: &Value<'_>| Backup {
         path,
@@ -218,7 +218,7 @@ fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
     Some(Row { line, message_id, snapshot_message_id: of, kind: RowKind::Snapshot { update, backups } })
 }
 
-fn names_in(folder: &Path) -> BTreeSet<Text> {
+pub(super) fn names_in(folder: &Path) -> BTreeSet<Text> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|e| Text::new(e.file_name().as_encoded_bytes())).collect()
 }
