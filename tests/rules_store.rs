@@ -461,6 +461,45 @@ fn what_the_list_of_sid_code_hides_goes_at_the_next_start() {
 }
 
 #[test]
+fn checkpoint_folders_go_by_the_time_of_the_folder() {
+    let temp = Temp::new("rules-s");
+    let home = sid_home(&temp);
+    put_sid(&temp, "home-dev-demo", &format!("{SID}.jsonl"), sid_rows(SID));
+    let put = |name: &str, folder_days: i64, index_days: i64, bytes: usize| {
+        let folder = home.join("checkpoints").join(name);
+        write(&folder.join("index.json"), " ".repeat(bytes));
+        touch(&folder.join("index.json"), parse(NOW) - index_days * DAY);
+        touch(&folder, parse(NOW) - folder_days * DAY);
+    };
+    put("young", 29, 29, 10);
+    scan(&home).none("S516");
+    // Begun 31 days ago, used yesterday: the time of the folder is what counts.
+    put("used", 31, 1, 10);
+    put("old", 40, 40, 10);
+    let found = scan(&home);
+    let ahead = found.one("S516");
+    assert_eq!((ahead.severity, ahead.count), (Severity::Info, Some(2)));
+    assert_eq!(words(ahead, "folders"), ["old", "used"]);
+    assert_eq!(words(ahead, "date"), ["2026-02-28T00:00:00.000Z"]);
+    assert_eq!((number(ahead, "older"), number(ahead, "beyond_size"), number(ahead, "used_since")), (2, 0, 1));
+    // Of one project nothing is said: what lies beside it was not read.
+    scan(&home.join("sessions/home-dev-demo")).none("S516");
+    // Above 200 MB in total the oldest go, until what is left fits.
+    let large = |name: &str, days: i64| {
+        put(name, days, days, 0);
+        let file = std::fs::OpenOptions::new().write(true).open(home.join("checkpoints").join(name).join("index.json"));
+        file.unwrap().set_len(90 << 20).unwrap();
+    };
+    large("a", 3);
+    large("b", 2);
+    assert_eq!(words(scan(&home).one("S516"), "folders"), ["old", "used"]);
+    large("c", 1);
+    let found = scan(&home);
+    assert_eq!(words(found.one("S516"), "folders"), ["old", "used", "young", "a"]);
+    assert_eq!(number(found.one("S516"), "beyond_size"), 2);
+}
+
+#[test]
 fn sessions_that_are_too_old_or_too_many() {
     let temp = Temp::new("rules-s");
     let home = sid_home(&temp);
