@@ -171,7 +171,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__checkpoints)
-            opts="-o -q -v -h --verify --show --diff --format --dialect --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --verify --show --diff --format --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -214,6 +214,10 @@ _sid__audit() {
                     return 0
                     ;;
                 --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -120,6 +120,7 @@ warning\t'those, and what is lost, hidden or about to be'
 info\t'any finding'
 never\t'findings never fail the run'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l baseline -d 'Findings in this file are known: shown and counted, but they fail no run' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l write-baseline -d 'Write the findings of this run as a baseline' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'

@@ -119,7 +119,8 @@ fn index(store: &Path, session: &Session) -> io::Result<Option<Audit>> {
     for id in known_by(session).iter().filter(|id| !id.is_empty() && !id.contains(['/', '\\'])) {
         let path = store.join("checkpoints").join(id).join("index.json");
         let Ok(source) = Source::open(&path) else { continue };
-        return Audit::of(&source, Some(id), &Options { verify: true, ..Options::default() }).map(Some);
+        let audit = Audit::of(&source, Some(id), &Options { verify: true, ..Options::default() })?;
+        return Ok(Some(audit).filter(|audit| audit.outcome.not_read().is_none()));
     }
     Ok(None)
 }

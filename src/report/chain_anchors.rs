@@ -93,7 +93,7 @@ pub fn page(out: &mut Out, report: &Report<'_>, anchors: &[Anchor]) -> io::Resul
 fn words(anchor: &Anchor) -> String {
     match (anchor.files, anchor.evicted) {
         (None, _) if anchor.snapshot.is_none() => "no snapshot".to_owned(),
-        (None, _) => "not known: the file layer is not there".to_owned(),
+        (None, _) => "not known: no file layer was read".to_owned(),
         (Some((0, _)), _) => "nothing to bring back".to_owned(),
         (Some((_, 0)), _) => "all".to_owned(),
         (Some((files, lost)), true) if files == lost => "none: evicted".to_owned(),
