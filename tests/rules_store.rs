@@ -461,6 +461,33 @@ fn what_the_list_of_sid_code_hides_goes_at_the_next_start() {
 }
 
 #[test]
+fn whole_files_that_the_list_does_not_show() {
+    let whole = |text: &str| {
+        let temp = Temp::new("rules-s");
+        write(&sid_home(&temp).join("sessions/home-dev-demo/0000148a.json"), text);
+        scan(&sid_home(&temp))
+    };
+    let messages = r#"[{"role": "user", "content": [{"type": "text", "text": "q"}]}]"#;
+    let document = |messages: &str| {
+        format!(
+            r#"{{"version": "1.0", "id": "0000148a", "model": "m", "provider": "demo",
+                "createdAt": "2026-03-09T08:00:00.000Z", "updatedAt": "2026-03-09T09:00:00.000Z", "messages": {messages}}}"#
+        )
+    };
+    let found = whole(&document(messages));
+    found.none("S514");
+    found.none("S515");
+    // Broken off: what it held is not known, and it is not listed.
+    let text = document(messages);
+    let hidden = whole(&text[..text.len() - 20]);
+    assert_eq!(hidden.one("S514").severity, Severity::Info);
+    assert_eq!(words(hidden.one("S514"), "why"), ["cannot be loaded"]);
+    // sid-code loads a text in the place of messages, and finds none in it.
+    whole(&document("\"abc\"")).one("S515");
+    whole("").none("S514");
+}
+
+#[test]
 fn checkpoint_folders_go_by_the_time_of_the_folder() {
     let temp = Temp::new("rules-s");
     let home = sid_home(&temp);
