@@ -78,9 +78,9 @@ fn write_sessions(root: &Path, seed: u64, large: f64, pause: u64) {
         let (mut flushed, mut queue) = (Instant::now(), Vec::new());
         for turn in 0..rng.range(3, 12) {
             if rng.chance(large) {
-                session.large_turn(LARGE)
+                session.large_turn(LARGE);
             } else {
-                session.turn(turn == 0)
+                session.turn(turn == 0);
             }
             std::thread::sleep(Duration::from_millis(rng.range(1, pause)));
             queue.extend(session.take());
@@ -264,7 +264,6 @@ fn a_killed_writer_leaves_a_torn_tail_and_nothing_else() {
         check(&outcome.json(), KILLED, &mut seen);
         assert!(matches!(outcome.status, Some(0 | 1)), "{:?}", outcome.status);
     }
-    println!("{seen:?}");
     assert!(seen.contains_key("S503 info") && seen.contains_key("L101 error"), "no session was cut: {seen:?}");
 }
 
@@ -283,7 +282,6 @@ fn a_killed_index_writer_leaves_a_torn_index_and_nothing_else() {
             assert!(finding["effect"].as_str().unwrap().contains("starts from an empty history"), "{}", brief(finding));
         }
     }
-    println!("{seen:?}");
     assert!(seen.contains_key("K801 error"), "no index was cut: {seen:?}");
 }
 
