@@ -97,7 +97,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__chain)
-            opts="-o -q -v -h --tree --emit --messages --compare --tail --leaf --format --dialect --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --tree --emit --messages --compare --tail --autopsy --anchors --leaf --format --dialect --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -108,6 +108,10 @@ _sid__audit() {
                     return 0
                     ;;
                 --tail)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --autopsy)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -167,7 +171,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__checkpoints)
-            opts="-o -q -v -h --verify --show --diff --format --dialect --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --verify --show --diff --format --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -210,6 +214,10 @@ _sid__audit() {
                     return 0
                     ;;
                 --baseline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --write-baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

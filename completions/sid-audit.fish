@@ -70,6 +70,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -s v -l verbos
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l compare -d 'Show what another kind of reader would have mixed in' -r -f -a "linear\t'every message in the order of the file, whichever branch it is on'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l tail -d 'The last N messages that stand by themselves, and what a plain cut would have broken' -r
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l autopsy -d 'Lay out the records around each place of a finding, with how calls and results are paired there; no message text' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l leaf -d 'Follow the chain of this record instead of the loader\'s leaf' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'
@@ -94,6 +95,7 @@ never\t'never'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l tree -d 'Draw it: the adopted chain as a trunk, branches where they part'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l emit -d 'Print the adopted records as they stand in the file'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l messages -d 'List the messages that come back, with kinds and sizes of their blocks'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l anchors -d 'The last 30 prompts, each with the snapshot that a rewind goes to, and whether it brings every file back'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l show-content -d 'Show message text, which reports leave out otherwise'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l raw -d 'On a terminal, show bytes of a store as they are, escape sequences included'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l no-progress -d 'Show no progress'
@@ -118,6 +120,7 @@ warning\t'those, and what is lost, hidden or about to be'
 info\t'any finding'
 never\t'findings never fail the run'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l baseline -d 'Findings in this file are known: shown and counted, but they fail no run' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l write-baseline -d 'Write the findings of this run as a baseline' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'

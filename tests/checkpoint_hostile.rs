@@ -209,9 +209,9 @@ fn an_index_that_is_too_large_is_refused_in_words() {
     let text = serde_json::to_vec(&index(&[snapshot(1, &json!([full("/a", &"x".repeat(5000), false)]))])).unwrap();
     let read = |limits| Index::read_within(&Source::from_bytes(&text[..]), None, limits).unwrap();
     let limits = ReadLimits { piece: 1000, chunk: 100, ..ReadLimits::default() };
-    assert!(matches!(read(limits), IndexRead::TooLarge { what: "one snapshot", limit: 1000 }));
+    assert!(matches!(read(limits), IndexRead::TooLarge { what: "one snapshot has more bytes", limit: 1000 }));
     let limits = ReadLimits { pieces: 0, ..ReadLimits::default() };
-    assert!(matches!(read(limits), IndexRead::TooLarge { what: "snapshots and entries", limit: 0 }));
+    assert!(matches!(read(limits), IndexRead::TooLarge { what: "it has more snapshots and entries", limit: 0 }));
     let source = Source::from_bytes(&text[..]);
     let audit = Audit::judge(read(limits), &source, &Options::default());
     assert!(matches!(audit.outcome, Outcome::TooLarge { .. }));

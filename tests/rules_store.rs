@@ -461,6 +461,72 @@ fn what_the_list_of_sid_code_hides_goes_at_the_next_start() {
 }
 
 #[test]
+fn whole_files_that_the_list_does_not_show() {
+    let whole = |text: &str| {
+        let temp = Temp::new("rules-s");
+        write(&sid_home(&temp).join("sessions/home-dev-demo/0000148a.json"), text);
+        scan(&sid_home(&temp))
+    };
+    let messages = r#"[{"role": "user", "content": [{"type": "text", "text": "q"}]}]"#;
+    let document = |messages: &str| {
+        format!(
+            r#"{{"version": "1.0", "id": "0000148a", "model": "m", "provider": "demo",
+                "createdAt": "2026-03-09T08:00:00.000Z", "updatedAt": "2026-03-09T09:00:00.000Z", "messages": {messages}}}"#
+        )
+    };
+    let found = whole(&document(messages));
+    found.none("S514");
+    found.none("S515");
+    // Broken off: what it held is not known, and it is not listed.
+    let text = document(messages);
+    let hidden = whole(&text[..text.len() - 20]);
+    assert_eq!(hidden.one("S514").severity, Severity::Info);
+    assert_eq!(words(hidden.one("S514"), "why"), ["cannot be loaded"]);
+    // sid-code loads a text in the place of messages, and finds none in it.
+    whole(&document("\"abc\"")).one("S515");
+    whole("").none("S514");
+}
+
+#[test]
+fn checkpoint_folders_go_by_the_time_of_the_folder() {
+    let temp = Temp::new("rules-s");
+    let home = sid_home(&temp);
+    put_sid(&temp, "home-dev-demo", &format!("{SID}.jsonl"), sid_rows(SID));
+    let put = |name: &str, folder_days: i64, index_days: i64, bytes: usize| {
+        let folder = home.join("checkpoints").join(name);
+        write(&folder.join("index.json"), " ".repeat(bytes));
+        touch(&folder.join("index.json"), parse(NOW) - index_days * DAY);
+        touch(&folder, parse(NOW) - folder_days * DAY);
+    };
+    put("young", 29, 29, 10);
+    scan(&home).none("S516");
+    // Begun 31 days ago, used yesterday: the time of the folder is what counts.
+    put("used", 31, 1, 10);
+    put("old", 40, 40, 10);
+    let found = scan(&home);
+    let ahead = found.one("S516");
+    assert_eq!((ahead.severity, ahead.count), (Severity::Info, Some(2)));
+    assert_eq!(words(ahead, "folders"), ["old", "used"]);
+    assert_eq!(words(ahead, "date"), ["2026-02-28T00:00:00.000Z"]);
+    assert_eq!((number(ahead, "older"), number(ahead, "beyond_size"), number(ahead, "used_since")), (2, 0, 1));
+    // Of one project nothing is said: what lies beside it was not read.
+    scan(&home.join("sessions/home-dev-demo")).none("S516");
+    // Above 200 MB in total the oldest go, until what is left fits.
+    let large = |name: &str, days: i64| {
+        put(name, days, days, 0);
+        let file = std::fs::OpenOptions::new().write(true).open(home.join("checkpoints").join(name).join("index.json"));
+        file.unwrap().set_len(90 << 20).unwrap();
+    };
+    large("a", 3);
+    large("b", 2);
+    assert_eq!(words(scan(&home).one("S516"), "folders"), ["old", "used"]);
+    large("c", 1);
+    let found = scan(&home);
+    assert_eq!(words(found.one("S516"), "folders"), ["old", "used", "young", "a"]);
+    assert_eq!(number(found.one("S516"), "beyond_size"), 2);
+}
+
+#[test]
 fn sessions_that_are_too_old_or_too_many() {
     let temp = Temp::new("rules-s");
     let home = sid_home(&temp);

@@ -45,14 +45,23 @@ pub struct IndexAudit {
 /// Reads and judges one index.
 ///
 /// # Errors
-/// Whatever the system says.
-pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usize) -> io::Result<(Audit, IndexAudit)> {
+/// Words that continue the index's name: what the system says, or the limit that it is beyond.
+pub fn index(
+    discovery: &Discovery,
+    n: u32,
+    options: &IndexOptions,
+    places: usize,
+) -> Result<(Audit, IndexAudit), String> {
     let file = &discovery.files[n as usize];
-    let source = discovery.open(file)?;
+    let unread = |e: io::Error| format!("cannot be read: {e}");
+    let source = discovery.open(file).map_err(unread)?;
     let folder = folder_name(discovery, file);
-    let audit = Audit::of(&source, folder.as_deref(), options)?;
+    let audit = Audit::of(&source, folder.as_deref(), options).map_err(unread)?;
+    if let Some(words) = audit.outcome.not_read() {
+        return Err(words);
+    }
     let mut findings = index_findings(&audit, places);
-    add_lines(&mut findings, &source)?;
+    add_lines(&mut findings, &source).map_err(unread)?;
     let kept = IndexAudit {
         file: n,
         session_id: folder.unwrap_or_default(),
@@ -125,7 +134,8 @@ fn sid(session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec
             changes.push(Change { line, record: session.id(n), path: Some(path), by: ChangedBy::Write, time: None });
         }
     }
-    let held = held(store, &ids)?;
+    // What an index beyond the limits holds is not known: that it is one is told where indexes are read.
+    let Ok(held) = held(store, &ids)? else { return Ok(Vec::new()) };
     let mut findings = unknown_snapshots(&named, held.as_ref(), places);
     findings.extend(unprotected_changes(&changes, held.as_ref(), places));
     Ok(findings)
@@ -158,17 +168,22 @@ fn calls(session: &Session, n: u32, changes: &mut Vec<Change>) -> io::Result<()>
     Ok(())
 }
 
+/// An index that is beyond the limits.
+struct NotRead;
+
 /// What the indexes of these sessions hold: the first that is there.
-fn held(store: Option<&Path>, ids: &[String]) -> io::Result<Option<Held>> {
-    let Some(store) = store else { return Ok(None) };
+fn held(store: Option<&Path>, ids: &[String]) -> io::Result<Result<Option<Held>, NotRead>> {
+    let Some(store) = store else { return Ok(Ok(None)) };
     for id in ids.iter().filter(|id| !id.is_empty() && !id.contains(['/', '\\'])) {
         let path = store.join("checkpoints").join(id).join("index.json");
         let Ok(source) = Source::open(&path) else { continue };
-        if let IndexRead::Readable(index) = Index::read(&source, Some(id))? {
-            return Ok(Some(Held::of(&index)));
+        match Index::read(&source, Some(id))? {
+            IndexRead::Readable(index) => return Ok(Ok(Some(Held::of(&index)))),
+            IndexRead::TooLarge { .. } => return Ok(Err(NotRead)),
+            _ => {}
         }
     }
-    Ok(None)
+    Ok(Ok(None))
 }
 
 fn claude(session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>> {
@@ -198,7 +213,7 @@ fn claude(session: &Session, store: Option<&Path>, places: usize) -> io::Result<
     Ok(findings)
 }
 
-fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
+pub(super) fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
     let message_id = value.get("messageId")?.text()?;
     let backup = |path: Text, v: &Value<'_>| Backup {
         path,
@@ -218,7 +233,7 @@ fn row(value: &Value<'_>, kind: Kind, line: u64) -> Option<Row> {
     Some(Row { line, message_id, snapshot_message_id: of, kind: RowKind::Snapshot { update, backups } })
 }
 
-fn names_in(folder: &Path) -> BTreeSet<Text> {
+pub(super) fn names_in(folder: &Path) -> BTreeSet<Text> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|e| Text::new(e.file_name().as_encoded_bytes())).collect()
 }

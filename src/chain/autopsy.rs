@@ -45,6 +45,21 @@ pub struct Part {
     pub other: Option<u32>,
 }
 
+/// What stands around a line: the record on it with its neighbours, or, where the line holds no record, those before and
+/// behind it in the file; then none of them is the one that was asked for.
+pub fn around_line(session: &Session, pairing: &Pairing, line: u64) -> Vec<Slab> {
+    let records = &session.facts.records;
+    let at = records.partition_point(|r| u64::from(r.line) < line);
+    match records.get(at) {
+        Some(record) if u64::from(record.line) == line => around(session, pairing, at as u32),
+        _ => {
+            let order: Vec<u32> =
+                (at.saturating_sub(AROUND)..(at + AROUND).min(records.len())).map(|n| n as u32).collect();
+            slabs(session, pairing, &order, u32::MAX)
+        }
+    }
+}
+
 /// The record and what stands around it: by the loader's order where it is adopted, else by the file's.
 pub fn around(session: &Session, pairing: &Pairing, record: u32) -> Vec<Slab> {
     let adopted = &session.chain.adopted;
@@ -55,12 +70,16 @@ pub fn around(session: &Session, pairing: &Pairing, record: u32) -> Vec<Slab> {
             ((record as usize).saturating_sub(AROUND)..end).map(|n| n as u32).collect()
         }
     };
+    slabs(session, pairing, &order, record)
+}
+
+fn slabs(session: &Session, pairing: &Pairing, order: &[u32], subject: u32) -> Vec<Slab> {
     let wanted: Vec<(u32, u32, u32)> = (0..)
         .zip(&session.sent().rows)
         .filter(|(_, r)| order.contains(&r.record))
         .map(|(i, r)| (r.record, i, r.turn))
         .collect();
-    order.iter().map(|&n| slab(session, pairing, n, record, &wanted)).collect()
+    order.iter().map(|&n| slab(session, pairing, n, subject, &wanted)).collect()
 }
 
 fn slab(session: &Session, pairing: &Pairing, n: u32, subject: u32, rows: &[(u32, u32, u32)]) -> Slab {

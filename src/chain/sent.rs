@@ -6,6 +6,7 @@
 //! Whether the API would take the result is for the rules to say.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::Mode;
 use super::clean::{self, Integrity};
@@ -254,13 +255,13 @@ pub fn would_be_sent(session: &Session, record: u32) -> bool {
     session.sent().reaches(record)
 }
 
-/// Whether a place in the file lies inside the content of a record's message, the part that is sent. What stands beside
-/// it (`toolUseResult`, `cwd`) stays on this machine.
-pub fn in_content(session: &Session, record: u32, offset: u64) -> bool {
+/// Where in the file the content of a record's message stands, the part that is sent. What stands beside it
+/// (`toolUseResult`, `cwd`) stays on this machine.
+pub fn content_span(session: &Session, record: u32) -> Option<Range<u64>> {
     let r = session.record(record);
-    let Ok(text) = again::text(&session.source, r) else { return false };
-    let Some(at) = offset.checked_sub(r.offset).and_then(|at| usize::try_from(at).ok()) else { return false };
-    content(&text).is_some_and(|c| (c.start..c.end).contains(&at))
+    let text = again::text(&session.source, r).ok()?;
+    let content = content(&text)?;
+    Some(r.offset + content.start as u64..r.offset + content.end as u64)
 }
 
 /// The content of a message's line, wherever its format keeps it.

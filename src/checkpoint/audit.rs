@@ -58,6 +58,16 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Why an index was not read, in words that continue its name; none where it was.
+    pub fn not_read(&self) -> Option<String> {
+        match self {
+            Outcome::TooLarge { what, limit } => Some(format!("is not read: {what} than the limit of {limit}")),
+            _ => None,
+        }
+    }
+}
+
 /// What stands against an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Charge {

@@ -91,9 +91,9 @@ impl Index {
         match stop {
             Stop::Io(e) => Err(e),
             Stop::TooLarge if pass.over() => {
-                Ok(IndexRead::TooLarge { what: "snapshots and entries", limit: limits.pieces })
+                Ok(IndexRead::TooLarge { what: "it has more snapshots and entries", limit: limits.pieces })
             }
-            Stop::TooLarge => Ok(IndexRead::TooLarge { what: "one snapshot", limit: limits.piece }),
+            Stop::TooLarge => Ok(IndexRead::TooLarge { what: "one snapshot has more bytes", limit: limits.piece }),
             Stop::Bad { at, why } => Ok(IndexRead::Torn { salvaged: pass.salvage(), cut: at, why }),
         }
     }

@@ -10,16 +10,19 @@ use super::input::Input;
 use super::interrupt;
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
+use crate::audit::anchors::{self, Anchor};
 use crate::audit::elsewhere::{self, Seen};
-use crate::audit::{self, PLACES, keep};
+use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::tail::Tail;
 use crate::chain::{self, Chain, Mode, Stop, linear};
+use crate::finding::Rule;
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
+use crate::report::chain_autopsy::{self, Autopsy};
 use crate::report::out::Out;
-use crate::report::{chain_json, chain_table, chain_tree, chain_views, html};
-use crate::rules::Context;
+use crate::report::{chain_anchors, chain_json, chain_table, chain_tree, chain_views, html};
+use crate::rules::{Context, registry};
 use crate::session::{Session, Shape};
 use crate::store::liveness;
 use crate::store::meter::Meter;
@@ -50,6 +53,12 @@ pub struct Arguments {
     /// The last N messages that stand by themselves, and what a plain cut would have broken
     #[arg(long, group = "view", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     tail: Option<u32>,
+    /// Lay out the records around each place of a finding, with how calls and results are paired there; no message text
+    #[arg(long, group = "view", value_name = "CODE", conflicts_with = "leaf")]
+    autopsy: Option<String>,
+    /// The last 30 prompts, each with the snapshot that a rewind goes to, and whether it brings every file back
+    #[arg(long, group = "view")]
+    anchors: bool,
     /// Follow the chain of this record instead of the loader's leaf
     ///
     /// Fails when there is no such record, when its path meets a missing parent or a loop, or when any id of the file
@@ -90,6 +99,7 @@ enum Reader {
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
+    let rule = arguments.autopsy.as_deref().map(finding_named).transpose()?;
     let meter = interrupt::meter()?;
     let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
     let mut session = match input.session(&arguments.file, &meter) {
@@ -115,6 +125,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         Some(file) => audit::below_store(&input.discovery, file, &session.path),
         None => Path::new(""),
     };
+    let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
+    let beside = match rule.map(|rule| rule.code) {
+        Some(code) if code.starts_with('K') => layers::of_session(&session, home, PLACES)?,
+        _ => Vec::new(),
+    };
+    let autopsy = rule.map(|rule| Autopsy::new(rule, &session, audit.findings().iter().chain(&beside)));
+    let anchors = if arguments.anchors { Some(anchors_of(&session, home)?) } else { None };
     let content = arguments.output.show_content;
     let report = chain_json::Report {
         session: &session,
@@ -127,6 +144,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         known: &known,
         taken_at: now,
         tail: tail.as_ref(),
+        autopsy: autopsy.as_ref(),
+        anchors: anchors.as_deref(),
         linear: linear.as_ref(),
         verbose: arguments.output.verbose,
         blocks: (arguments.messages || arguments.tail.is_some()).then_some(content),
@@ -156,6 +175,12 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
     if arguments.format == Format::Html {
         return html::chain::page(out, report);
     }
+    if let Some(autopsy) = report.autopsy {
+        return chain_autopsy::page(out, report, autopsy);
+    }
+    if let Some(anchors) = report.anchors {
+        return chain_anchors::page(out, report, anchors);
+    }
     match (report.tail, report.linear) {
         (Some(tail), _) => chain_views::tail(out, report, tail, content),
         (None, Some(linear)) => chain_views::compare(out, report, linear),
@@ -163,6 +188,17 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
         (None, None) if arguments.tree => chain_tree::page(out, report),
         (None, None) => chain_table::page(out, report),
     }
+}
+
+fn finding_named(code: &str) -> Result<&'static Rule, Failure> {
+    registry::find(code)
+        .ok_or_else(|| Failure::new(format!("there is no finding '{code}'")).hint("`sid-audit explain` lists them"))
+}
+
+/// The last prompts with their snapshots.
+fn anchors_of(session: &Session, home: Option<&Path>) -> anyhow::Result<Vec<Anchor>> {
+    anchors::anchors(session, home)?
+        .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.dialect.agent())).into())
 }
 
 /// The chain of another record.

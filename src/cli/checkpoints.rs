@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::{Failure, written};
+use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
-use crate::audit::{PLACES, layers};
+use super::write;
+use crate::audit::{self, PLACES, layers};
 use crate::checkpoint::model::{Found, Index, IndexRead};
 use crate::checkpoint::rebuild::{Limits, content_at};
 use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
 use crate::report::checkpoints_json::{self, Judged};
 use crate::report::{checkpoints_table, out};
-use crate::rules::baseline::Baseline;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -48,6 +48,9 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     policy: Policy,
+    /// Write the findings of this run as a baseline
+    #[arg(long, value_name = "FILE", help_heading = "Findings")]
+    write_baseline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
 }
@@ -93,21 +96,29 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (mut judged, mut errors) = (Vec::new(), input.discovery.errors.clone());
     let all = arguments.reading.with_jobs(|| judge(&input, &indexes, &options, &meter))?;
     for (n, result) in all {
-        let path = input.discovery.path(&input.discovery.files[n as usize]);
+        let file = &input.discovery.files[n as usize];
+        let path = input.discovery.path(file);
+        let below = audit::below_store(&input.discovery, file, &path).to_owned();
         match result {
             Ok((audit, mut kept)) => {
                 kept.findings.retain(|f| gate.keeps(f));
-                judged.push(Judged { path, audit, kept });
+                judged.push(Judged { path, below, audit, kept });
             }
-            Err(e) => errors.push((path, format!("cannot be read: {e}"))),
+            Err(words) => errors.push((path, words)),
         }
     }
     errors.sort();
+    if let Some(path) = &arguments.write_baseline {
+        write::baseline(path, &stores(&input.discovery), judged.iter().map(Judged::listed))?;
+    }
     let fails = |f: &Finding| arguments.policy.fail_on.fails(f.severity);
-    let failing = judged.iter().any(|j| known.unknown(&j.kept.findings, &j.path).any(fails));
+    let failing = judged.iter().any(|j| known.unknown(&j.kept.findings, &j.below).any(fails));
     let holds =
         [(Status::Interrupted, meter.stopped()), (Status::Trouble, !errors.is_empty()), (Status::Findings, failing)];
     let status = Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status));
+    if arguments.output.quiet || arguments.format != Format::Table {
+        complain_unread(errors.iter());
+    }
     if arguments.output.quiet {
         return Ok(status);
     }
@@ -117,7 +128,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         errors: &errors,
         verify: arguments.verify,
         taken_at: arguments.reading.now(),
-        known: &Baseline::default(),
+        known: &known,
     };
     let mut out = arguments.output.open(&stores(&input.discovery))?;
     let done = match arguments.format {
@@ -128,7 +139,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     written(done.and_then(|()| out.finish()), status)
 }
 
-type Result = std::io::Result<(Audit, layers::IndexAudit)>;
+type Result = std::result::Result<(Audit, layers::IndexAudit), String>;
 
 fn judge(
     input: &Input,
@@ -149,7 +160,12 @@ fn bring_back(arguments: &Arguments, source: &Source, asked: &[String]) -> anyho
             out::complain("warning", "the index is torn: only whole snapshots before the cut are there", &[], None);
             salvaged
         }
-        _ => return Err(Failure::new("the file is no checkpoint index").into()),
+        IndexRead::TooLarge { what, limit } => {
+            return Err(Failure::new(format!("the index is not read: {what} than the limit of {limit}")).into());
+        }
+        IndexRead::NotAnIndex { .. } | IndexRead::Empty => {
+            return Err(Failure::new("the file is no checkpoint index").into());
+        }
     };
     let mut out = arguments.output.open(&[])?;
     let done = match asked {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use super::status::Status;
 use crate::report::out;
@@ -61,6 +62,20 @@ pub(super) fn written(result: io::Result<()>, status: Status) -> anyhow::Result<
         Ok(()) => Ok(status),
         Err(e) if is_closed_pipe(&e) => Ok(status),
         Err(e) => Err(anyhow::Error::new(e).context("the report could not be written")),
+    }
+}
+
+/// How many files that could not be read are named on standard error.
+const NAMED: usize = 10;
+
+/// Says on standard error what could not be read: a report that goes to a tool may be seen by nobody.
+pub(super) fn complain_unread<'a>(all: impl Iterator<Item = &'a (PathBuf, String)> + Clone) {
+    for (path, message) in all.clone().take(NAMED) {
+        out::complain("error", &format!("'{}': {message}", path.display()), &[], None);
+    }
+    let more = all.count().saturating_sub(NAMED);
+    if more > 0 {
+        out::complain("error", &format!("{more} more files could not be read"), &[], None);
     }
 }
 

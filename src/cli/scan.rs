@@ -1,21 +1,21 @@
 //! `scan`: the health of whole stores.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::{Failure, written};
+use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
 use super::{interrupt, write};
 use crate::audit::{self, Options, PLACES, Scan};
 use crate::finding::Finding;
-use crate::report::out::{self, Out};
+use crate::report::out::Out;
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
-use crate::report::{html, json, junit, listed, sarif, scan_json};
-use crate::rules::baseline::{self, Baseline};
+use crate::report::{html, junit, listed, sarif, scan_json};
+use crate::rules::baseline::Baseline;
 use crate::rules::gate::Gate;
 
 /// Health of whole stores: every layer, every session, two verdicts each.
@@ -92,12 +92,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
     drop(progress);
     if let Some(path) = &arguments.write_baseline {
-        write_baseline(path, &scan)?;
+        write::baseline(path, &stores(&scan.discovery), listed::of_scan(&scan))?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
     if arguments.output.quiet || arguments.format != Format::Table {
         // A page has a place of its own for them.
-        complain(&scan);
+        complain_unread(scan.errors.iter().chain(&scan.defects));
     }
     if arguments.output.quiet {
         return Ok(status);
@@ -106,21 +106,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let print = Print { arguments, scan: &scan, known: &known, gate: &options.gate, now, status };
     let done = print.to(&mut out);
     written(done.and_then(|()| out.finish()), status)
-}
-
-/// How many files that could not be read are named on standard error.
-const NAMED_ERRORS: usize = 10;
-
-/// Says on standard error what could not be read: a report that goes to a tool may be seen by nobody.
-fn complain(scan: &Scan) {
-    let all = || scan.errors.iter().chain(&scan.defects);
-    for (path, message) in all().take(NAMED_ERRORS) {
-        out::complain("error", &format!("'{}': {message}", path.display()), &[], None);
-    }
-    let more = all().count().saturating_sub(NAMED_ERRORS);
-    if more > 0 {
-        out::complain("error", &format!("{more} more files could not be read"), &[], None);
-    }
 }
 
 /// What the forms of the report are made of.
@@ -185,17 +170,4 @@ fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> St
         (Status::Findings, failing),
     ];
     Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))
-}
-
-fn write_baseline(path: &Path, scan: &Scan) -> Result<(), Failure> {
-    let mut entries = Vec::new();
-    for file in listed::of_scan(scan) {
-        entries.extend(file.told(&Baseline::default()).map(|told| baseline::Entry {
-            code: told.finding.rule.code.to_owned(),
-            path: told.finding.path.as_deref().unwrap_or(&file.below).to_string_lossy().into_owned(),
-            fingerprint: told.fingerprint,
-        }));
-    }
-    let document = baseline::Document::new(entries);
-    write::write(path, &stores(&scan.discovery), |file| json::document(file, &document))
 }

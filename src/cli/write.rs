@@ -5,7 +5,10 @@ use std::path::Path;
 
 use super::failure::Failure;
 use crate::commit::output;
+use crate::report::json;
+use crate::report::listed::Listed;
 use crate::report::out::Finish;
+use crate::rules::baseline::{Baseline, Document, Entry};
 
 /// Begins a file; it gets its name when it is finished.
 ///
@@ -22,11 +25,7 @@ pub(super) fn create(path: &Path, stores: &[&Path]) -> Result<Box<dyn Finish>, F
 ///
 /// # Errors
 /// As [`create`], and whatever the system says.
-pub(super) fn write(
-    path: &Path,
-    stores: &[&Path],
-    bytes: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
+fn write(path: &Path, stores: &[&Path], bytes: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut file = create(path, stores)?;
     let done = bytes(file.as_mut()).and_then(|()| file.finish());
     done.map_err(|e| Failure::new(format!("'{}' cannot be written: {e}", path.display())))
@@ -49,4 +48,25 @@ impl Finish for Report {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.0.finish().map_err(io::Error::other)
     }
+}
+
+/// Writes the findings of these files as a baseline.
+///
+/// # Errors
+/// A file that cannot be written, or that lies inside one of the stores.
+pub(super) fn baseline<'a>(
+    path: &Path,
+    stores: &[&Path],
+    files: impl Iterator<Item = Listed<'a>>,
+) -> Result<(), Failure> {
+    let mut entries = Vec::new();
+    for file in files {
+        entries.extend(file.told(&Baseline::default()).map(|told| Entry {
+            code: told.finding.rule.code.to_owned(),
+            path: told.finding.path.as_deref().unwrap_or(&file.below).to_string_lossy().into_owned(),
+            fingerprint: told.fingerprint,
+        }));
+    }
+    let document = Document::new(entries);
+    write(path, stores, |file| json::document(file, &document))
 }

@@ -8,11 +8,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::chain_autopsy::Autopsy;
 use super::envelope::{Each, Head, IdField, PathField};
 use super::finding_json::{FindingJson, Under, findings};
-use super::json;
 use super::scan_json::{ApiJson, ResumeJson};
+use super::{chain_anchors, chain_autopsy, json};
 use crate::audit::SessionAudit;
+use crate::audit::anchors::Anchor;
 use crate::audit::elsewhere::Seen;
 use crate::chain::linear::Linear;
 use crate::chain::survey::{Branch, Break, Survey};
@@ -48,6 +50,10 @@ pub struct Report<'a> {
     pub taken_at: i64,
     /// The safe tail, when one was asked for.
     pub tail: Option<&'a Tail>,
+    /// The places of one code laid out, when they were asked for.
+    pub autopsy: Option<&'a Autopsy<'a>>,
+    /// The last prompts and their snapshots, when they were asked for.
+    pub anchors: Option<&'a [Anchor]>,
     /// The line-by-line reader, when it was asked for.
     pub linear: Option<&'a Linear>,
     /// Whether pages are to show more of each list.
@@ -57,7 +63,7 @@ pub struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a, L1, L2, L3, L4, L5, L6, L7, L8>
+struct Document<'a, L1, L2, L3, L4, L5, L6, L7, L8, L9, L10>
 where
     L1: Serialize,
     L2: Serialize,
@@ -67,6 +73,8 @@ where
     L6: Serialize,
     L7: Serialize,
     L8: Serialize,
+    L9: Serialize,
+    L10: Serialize,
 {
     #[serde(flatten)]
     head: Head,
@@ -93,12 +101,16 @@ where
     tail: Option<TailJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compare: Option<LinearJson<L8>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    autopsy: Option<L9>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchors: Option<L10>,
     findings: Vec<FindingJson<'a>>,
 }
 
 /// A record by line and id.
 #[derive(Serialize)]
-struct PlaceJson {
+pub(super) struct PlaceJson {
     line: u32,
     #[serde(flatten)]
     id: IdField,
@@ -237,7 +249,7 @@ impl<'a> Rows<'a> {
         view::blocks(&text, content)
     }
 
-    fn place(&self, n: u32) -> PlaceJson {
+    pub(super) fn place(&self, n: u32) -> PlaceJson {
         let id = self.id(n);
         PlaceJson { line: self.session.record(n).line, id: IdField::from(id.as_ref()) }
     }
@@ -341,6 +353,8 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
             missed: linear.missed.iter().map(|&n| rows.place(n)).collect(),
             out_of_order: linear.out_of_order,
         }),
+        autopsy: report.autopsy.map(|autopsy| chain_autopsy::laid_out(autopsy, &rows)),
+        anchors: report.anchors.map(|anchors| chain_anchors::list(anchors, &rows)),
         findings: findings(report.audit.findings(), under, report.known),
     };
     json::document(writer, &document)

@@ -1,13 +1,14 @@
 //! Checkpoint indexes as JSON: the room's own element of each, with its path and its findings.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
+use super::listed::Listed;
 use super::scan_json::{RootJson, roots};
 use crate::audit::layers::IndexAudit;
 use crate::checkpoint::Audit;
@@ -21,10 +22,20 @@ use crate::store::Discovery;
 pub struct Judged {
     /// Where it lies.
     pub path: PathBuf,
+    /// The same below its store.
+    pub below: PathBuf,
     /// The room's judgement.
     pub audit: Audit,
     /// What is kept of it, its findings among that.
     pub kept: IndexAudit,
+}
+
+impl Judged {
+    /// Its findings, for whatever walks over those of any command.
+    pub fn listed(&self) -> Listed<'_> {
+        let (path, below) = (self.path.clone(), self.below.clone());
+        Listed { class: Some("checkpoints"), root: None, path, below, findings: &self.kept.findings }
+    }
 }
 
 /// What the reports are made of.
@@ -55,22 +66,13 @@ struct IndexJson<'a> {
 
 impl<'a> IndexJson<'a> {
     fn new(report: Report<'a>, judged: &'a Judged) -> Self {
-        let under = Under { path: &judged.path, below: below(&judged.path), shape: Shape::Main };
+        let under = Under { path: &judged.path, below: &judged.below, shape: Shape::Main };
         IndexJson {
             path: PathField::from(judged.path.as_path()),
             element: judged.audit.report(report.verify),
             findings: findings(&judged.kept.findings, under, report.known),
         }
     }
-}
-
-/// `checkpoints/<session>/index.json`, whatever stands before it.
-fn below(path: &Path) -> &Path {
-    let mut at = path;
-    for _ in 0..3 {
-        at = at.parent().unwrap_or(at);
-    }
-    path.strip_prefix(at).unwrap_or(path)
 }
 
 #[derive(Serialize)]

@@ -6,6 +6,8 @@
 //!
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
+pub mod chain_anchors;
+pub mod chain_autopsy;
 pub mod chain_json;
 pub mod chain_table;
 pub mod chain_tree;

@@ -94,7 +94,7 @@ pub(super) fn settle(
             finding = finding.fact("block", index);
         }
         if case.weight == Weight::Healed {
-            finding = finding.fact("healed", true);
+            finding = finding.fact(HEALED.0, HEALED.1);
         }
         let finding = word(case, finding, found);
         found.add(finding);
@@ -146,7 +146,7 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
     if !in_flight.is_empty() {
         return (ApiVerdict::InFlight, in_flight);
     }
-    let healed = codes(&|f| f.facts.iter().any(|(name, _)| *name == "healed"));
+    let healed = codes(&|f| f.facts.iter().any(|(name, _)| *name == HEALED.0));
     let pairs = match (&sent.integrity, session.dialect) {
         (Some([raw, _]), _) => !raw.intact(),
         (None, Dialect::Sid) => false,
@@ -160,6 +160,9 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
         Api::Unknown => (ApiVerdict::Unknown, Vec::new()),
     }
 }
+
+/// The fact that marks what the agent mends before it sends.
+pub(super) const HEALED: (&str, bool) = ("healed", true);
 
 /// The fact that marks a call whose tool is running now.
 pub(super) const IN_FLIGHT: (&str, &str) = ("state", "in flight");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::surrogates::Contents;
 use super::{Collector, Context, counted};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
@@ -139,8 +140,9 @@ fn missing_newline(context: &Context<'_>, found: &mut Collector) {
 fn defects(context: &Context<'_>, found: &mut Collector) {
     let facts = &context.session.facts;
     let mut listed: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut contents = Contents::default();
     for defect in &facts.defects {
-        let Some(finding) = line_defect(context, defect) else { continue };
+        let Some(finding) = line_defect(context, defect, &mut contents) else { continue };
         *listed.entry(finding.rule.code).or_default() += 1;
         found.add(finding);
     }
@@ -159,7 +161,7 @@ fn defects(context: &Context<'_>, found: &mut Collector) {
     }
 }
 
-fn line_defect(context: &Context<'_>, d: &Defect) -> Option<Finding> {
+fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Option<Finding> {
     let session = context.session;
     let dialect = session.dialect;
     let loader = dialect.loader();
@@ -176,11 +178,8 @@ fn line_defect(context: &Context<'_>, d: &Defect) -> Option<Finding> {
         }
         DefectKind::HighSurrogate | DefectKind::LowSurrogate => {
             let half = if d.kind == DefectKind::HighSurrogate { "high" } else { "low" };
-            let (severity, effect) = surrogate_effect(context, d);
-            LONE_SURROGATE
-                .at(place)
-                .severity(severity)
-                .effect(effect)
+            contents
+                .judge(context, d, LONE_SURROGATE.at(place))
                 .fact("half", half)
                 .fact("accepted_by", vec!["JSON.parse".to_owned(), "python json".to_owned()])
                 .fact("refused_by", vec!["strict UTF-8 readers (serde_json, jq 1.6)".to_owned()])
@@ -236,26 +235,6 @@ fn line_defect(context: &Context<'_>, d: &Defect) -> Option<Finding> {
 }
 
 /// Half a pair is an error where the API that gets it refuses the request.
-fn surrogate_effect(context: &Context<'_>, d: &Defect) -> (Severity, String) {
-    let session = context.session;
-    let loader = session.dialect.loader();
-    let sent = session.facts.records.get(d.record as usize).is_some_and(|r| r.is_message())
-        && (session.chain.messages.contains(&d.record) || session.chain.refusal.is_some());
-    let anthropic = match session.dialect {
-        Dialect::Claude => true,
-        _ => session.facts.provider.as_deref().is_some_and(|p| p.contains("anthropic")),
-    };
-    match (sent, anthropic) {
-        (true, true) => {
-            (Severity::Error, format!("{loader} reads it and sends it; the API answers 400 to every prompt"))
-        }
-        (true, false) => (Severity::Warning, format!("{loader} reads it and sends it; strict readers refuse the line")),
-        (false, _) => {
-            (Severity::Warning, format!("{loader} reads it and does not send it; strict readers refuse the line"))
-        }
-    }
-}
-
 fn whole_file(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
     let (facts, dialect) = (&session.facts, session.dialect);
@@ -489,7 +468,7 @@ static LONE_SURROGATE: Rule = Rule {
     doc: Doc {
         what: "An escaped half of a UTF-16 surrogate pair, high or low, in a key or a value. The line is not bad: JSON.parse reads it.",
         arises: "A text was cut by its length in UTF-16 units, in the middle of an emoji or another character beyond U+FFFF.",
-        agent: "All agents read the line and go on. Sent to the Anthropic API, the request is refused, and so is every later one, because the text stays in the history. Readers in Rust and other strict languages refuse the line and silently count too little.",
+        agent: "All agents read the line and go on. Sent to the Anthropic API, the request is refused, and so is every later one, because the text stays in the history. pi and OpenClaw take unpaired halves out of each text before they send (read, not run): a warning there, and where the place is not sent at all. Readers in Rust and other strict languages refuse the line and silently count too little.",
         repair: "Replaces the escape by \\ufffd: the same number of bytes, so no other byte moves.",
         loses: "Half a character, which showed nothing.",
         error_text: Some("The request body is not valid JSON: no low surrogate in string"),

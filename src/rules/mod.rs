@@ -15,6 +15,7 @@ pub mod messages;
 pub mod registry;
 pub mod resume;
 pub mod store;
+mod surrogates;
 pub mod tools;
 pub mod usage;
 

@@ -12,6 +12,7 @@ mod laws;
 mod pi;
 mod predict;
 mod sid;
+mod surrogates;
 
 use sid_audit::audit::ApiVerdict;
 use sid_audit::dialect::Dialect;

@@ -194,8 +194,30 @@ impl Session {
         super::claude::session::lines(&self.rows)
     }
 
+    /// The rows that were not taken yet, as lines: what a writer appends next.
+    pub fn take(&mut self) -> Vec<u8> {
+        let bytes = self.bytes();
+        self.rows.clear();
+        bytes
+    }
+
+    /// A prompt of this many bytes, and an answer.
+    pub fn large_turn(&mut self, bytes: usize) {
+        let text = self.rng.prose(50).repeat(bytes / 250);
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        self.message("user_message", json!({"message": message, "timestamp": null}));
+        let text = json!([{"type": "text", "text": self.rng.prose(12)}]);
+        self.say(&text, "end_turn");
+        self.notes();
+    }
+
+    /// Its file in a home.
+    pub fn path(&self, root: &Path) -> PathBuf {
+        root.join("sessions").join(self.folder).join(format!("{}.jsonl", self.id))
+    }
+
     fn write(&self, root: &Path) -> PathBuf {
-        let path = root.join("sessions").join(self.folder).join(format!("{}.jsonl", self.id));
+        let path = self.path(root);
         write(&path, self.bytes());
         touch(&path, self.clock);
         path

@@ -19,7 +19,7 @@ use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
 use crate::audit::layers::folder_name;
 use crate::audit::{PLACES, below_store, is_session, keep, shape_of};
 use crate::chain::heal::Evidence;
-use crate::checkpoint::{self, audit::Outcome};
+use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};
@@ -217,8 +217,7 @@ impl Work<'_> {
         let source = self.discovery.open(file)?;
         let folder = folder_name(self.discovery, file);
         let audit = checkpoint::Audit::of(&source, folder.as_deref(), &checkpoint::Options::default())?;
-        if let Outcome::TooLarge { what, limit } = audit.outcome {
-            let message = format!("is not read: {what} is beyond the limit of {limit}");
+        if let Some(message) = audit.outcome.not_read() {
             sum.survey.errors.push((self.discovery.path(file), message));
             return Ok(());
         }

@@ -27,13 +27,15 @@ pub(super) static DELETION_AHEAD: Rule = Rule {
     doc: Doc {
         what: "The agent's next start will delete the file. A warning, one for each file, where it holds a message and \
                goes because it cannot be loaded or counts as corrupt; information, one for each store, for what goes by \
-               age or number and for what holds no message.",
+               age or number and for what holds no message; one more for each store with the checkpoint folders that go.",
         arises: "sid-code's clean-up takes for corrupt what its loader does not load, what has no user or assistant \
                  message, no times, or the kind subagent, and every subagent's transcript; age does not protect it. \
                  Beyond that both agents delete what is old: sid-code after 30 days and beyond 50 sessions, Claude Code \
-                 after `cleanupPeriodDays`.",
+                 after `cleanupPeriodDays`. Checkpoint folders go by the time of the folder, which writing into their \
+                 index does not change: a session begun 31 days ago and used today loses its history of files.",
         agent: "sid-code 3f3215144f68 deletes at every interactive start, in all projects, also sessions that another \
-                process has open; checkpoints, work logs and intents stay. Claude Code unlinks transcripts by the time \
+                process has open; work logs and intents stay. Checkpoint folders it removes when any session begins and \
+                once a day: those last changed more than 30 days ago, then the oldest above 200 MB. Claude Code unlinks transcripts by the time \
                 the file was last changed; backups of files and the prompt history stay.",
         repair: "Nothing by itself; a repair that makes a session loadable again takes the reason away. Copy the file \
                  elsewhere before the agent is started again. For Claude Code raise `cleanupPeriodDays` in settings.json.",
@@ -42,10 +44,10 @@ pub(super) static DELETION_AHEAD: Rule = Rule {
     },
 };
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// So many files are named in one finding.
-const FILES: usize = 5000;
+pub(super) const FILES: usize = 5000;
 
 pub(super) fn check(world: &mut World<'_>) {
     sid(world);

@@ -48,7 +48,9 @@ const WINDOW: u64 = 65_536;
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    if !matches!(session.shape, Shape::Main | Shape::Legacy) || !holds_message(&session.facts) {
+    // Of a document that breaks off nothing is read; what it held is not known, and C211 says so.
+    let broken = session.document.as_ref().is_some_and(|d| d.refusal.is_some()) && session.facts.size > 0;
+    if !matches!(session.shape, Shape::Main | Shape::Legacy) || !(holds_message(&session.facts) || broken) {
         return;
     }
     let hidden = match session.dialect {

@@ -296,7 +296,7 @@ fn ghost(context: &Context<'_>, found: &mut Collector) {
     if !matches!(session.shape, Shape::Main | Shape::Legacy) || facts.lines.bad > 0 {
         return;
     }
-    let refused = session.document.as_ref().is_some_and(|d| d.refusal.is_some() || !d.messages_array);
+    let refused = session.document.as_ref().is_some_and(|d| d.refusal.is_some());
     let empty = session.document.is_none() && !facts.records.iter().any(|r| r.kind != Kind::NonObject);
     // rows without a type are nobody's
     let typed = session.document.is_some() || facts.records.iter().any(|r| !r.has(flag::NO_TYPE));

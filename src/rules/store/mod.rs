@@ -17,6 +17,7 @@ mod clock;
 mod collect;
 mod copies;
 mod ending;
+mod folders;
 mod foreign;
 mod forks;
 mod known;
@@ -137,6 +138,7 @@ pub fn check_store(
         .collect();
     world.sessions();
     cleanup::check(&mut world);
+    folders::check(&mut world);
     beside::check(&mut world);
     copies::check(&mut world, &mut sample);
     forks::check(&mut world, &mut sample);

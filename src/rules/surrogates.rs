@@ -1,0 +1,55 @@
+//! L109: half a character is judged where it would be sent, in the content of a message of the next request. What stands
+//! beside it, or off the chain, stays on this machine and only hinders strict readers.
+
+use std::ops::Range;
+
+use super::Context;
+use super::legal::HEALED;
+use crate::chain::sent::{Api, content_span, would_be_sent};
+use crate::finding::{Finding, Severity};
+use crate::record::facts::Defect;
+use crate::session::Session;
+
+/// Where the content of a record stands: asked for once for all defects of that record.
+#[derive(Default)]
+pub(super) struct Contents {
+    last: Option<(u32, Option<Range<u64>>)>,
+}
+
+impl Contents {
+    /// The finding with what becomes of this half.
+    pub(super) fn judge(&mut self, context: &Context<'_>, d: &Defect, finding: Finding) -> Finding {
+        let session = context.session;
+        let loader = session.dialect.loader();
+        let sent = (d.record as usize) < session.facts.records.len()
+            && would_be_sent(session, d.record)
+            && self.of(session, d.record).is_some_and(|span| span.contains(&d.offset));
+        if !sent {
+            return finding
+                .severity(Severity::Warning)
+                .effect(format!("{loader} reads it and does not send it; strict readers refuse the line"));
+        }
+        if session.dialect.is_pi() {
+            // pi-ai's providers take unpaired halves out of every text before they send (read in the source, not run).
+            return finding
+                .severity(Severity::Warning)
+                .effect(format!("{loader} reads it and takes it out before it sends; strict readers refuse the line"))
+                .fact(HEALED.0, HEALED.1);
+        }
+        match session.sent().api {
+            Api::Anthropic => {
+                finding.effect(format!("{loader} reads it and sends it; the API answers 400 to every prompt"))
+            }
+            Api::Unknown => finding
+                .severity(Severity::Warning)
+                .effect(format!("{loader} reads it and sends it; what this provider answers is not known here")),
+        }
+    }
+
+    fn of(&mut self, session: &Session, record: u32) -> Option<&Range<u64>> {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != record) {
+            self.last = Some((record, content_span(session, record)));
+        }
+        self.last.as_ref()?.1.as_ref()
+    }
+}
