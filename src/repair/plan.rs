@@ -133,7 +133,9 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
         taken_back.clear();
         for code in to_answer(&now.findings, options) {
             let mut failed = None;
-            for way in ways(&session, code, &now.findings, options)? {
+            // A code of a gentle class may have an answer for some places that goes further; that takes that class.
+            let within = |way: &Vec<Edit>| way.iter().all(|e| e.class <= options.up_to);
+            for way in ways(&session, code, &now.findings, options)?.into_iter().filter(within) {
                 let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
                 let next = text.spliced(&splices);
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;

@@ -2,6 +2,7 @@
 //! has to name, two programs at once.
 
 use super::*;
+use support::claude;
 use support::run::fixtures;
 use support::temp::copy_tree;
 
@@ -45,6 +46,15 @@ fn an_interrupted_run_is_finished_or_rolled_back_and_said() {
         let undone = house.undo(&["--undo", id, "--yes"]);
         assert_eq!((undone.status, house.now()), (Some(0), house.bytes.clone()), "{at}: {}", stderr(&undone));
     }
+}
+
+#[test]
+fn a_run_in_which_all_was_refused_says_that_nothing_was_changed() {
+    let house = House::new(torn());
+    touch(&house.path, now_ms());
+    let outcome = house.run(&["--yes"]);
+    assert!(outcome.status == Some(3) && outcome.text().ends_with("\nnothing was changed\n"), "{}", outcome.text());
+    house.untouched();
 }
 
 #[test]
@@ -247,4 +257,14 @@ fn of_two_programs_at_once_one_works() {
         assert!(after.len() < house.bytes.len() && after.ends_with(b"\n"));
     }
     assert!(refused > 0, "they never met");
+}
+
+#[test]
+fn every_home_of_the_machine() {
+    let temp = Temp::new("cli-repair-homes");
+    claude::home::write_home(&temp.join(".claude"), 3, 9);
+    let run = Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).args(["repair", "--all-homes", "--yes"]);
+    let outcome = run.args(["--now", NOW_TEXT]).env("HOME", temp.path()).go();
+    assert_eq!(outcome.status, Some(0), "{}{}", outcome.text(), stderr(&outcome));
+    assert!(outcome.text().starts_with("nothing to repair within the chosen classes in"), "{}", outcome.text());
 }

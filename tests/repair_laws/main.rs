@@ -90,6 +90,9 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
     if plan.is_empty() {
         return if splices.is_empty() { Ok(0) } else { Err("splices without an edit".to_owned()) };
     }
+    if let Some(far) = plan.edits.iter().find(|e| e.edit.class > up_to) {
+        return Err(format!("{} is answered by an edit of the class {}", far.edit.code, far.edit.class.name()));
+    }
     let new = applied(&case.bytes, &splices);
     let source = plan.text.source();
     if source.read_range(0, source.size()).unwrap() != new {
@@ -116,7 +119,7 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
         }
         invented(case, &after, &new)?;
     }
-    made_up(case, &after, &new)?;
+    made_up(case, &plan, &after, &new)?;
     untouched(case, &splices, &new)?;
     quarantined(case, &plan)?;
     Ok(plan.edits.len())
@@ -149,19 +152,18 @@ fn invented(case: &Case, after: &Session, new: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// A record that comes back is one of the file or carries the mark of what a repair made. Of its own it keeps what no edit
-/// of any class gives: the time that the agent wrote into it.
-fn made_up(case: &Case, after: &Session, new: &[u8]) -> Result<(), String> {
-    let plain =
-        |bytes: &[u8]| -> Vec<u8> { bytes.iter().copied().filter(|b| !matches!(b, 0 | b'\n' | b'\r')).collect() };
-    let old = plain(&case.bytes);
+/// A record that comes back is one of the file or carries the mark of what a repair made: most of its bytes are the file's,
+/// or it is a line that was moved, and what it says stands in the file.
+fn made_up(case: &Case, plan: &Plan, after: &Session, new: &[u8]) -> Result<(), String> {
     for &n in &after.chain.messages {
         let record = after.record(n);
-        let text = &new[record.offset as usize..(record.offset + u64::from(record.length)) as usize];
+        let (offset, length) = (record.offset, u64::from(record.length));
+        let text = &new[offset as usize..(offset + length) as usize];
         let Some(value) = sid_audit::record::value::Value::parse(text) else { continue };
         let marked = value.get("sidAudit").is_some();
-        let Some(time) = value.get("timestamp") else { continue };
-        if !marked && memchr::memmem::find(&old, &plain(time.raw())).is_none() {
+        let of_the_file: u64 = plan.text.stretches(offset, length).iter().map(|(_, bytes)| bytes).sum();
+        let says = value.get("message").map_or(text, |message| message.raw());
+        if !marked && of_the_file * 2 < length && memchr::memmem::find(&case.bytes, says).is_none() {
             return Err(format!("a record on line {} was made up and is not marked", record.line));
         }
     }

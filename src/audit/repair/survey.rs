@@ -449,11 +449,11 @@ impl Further {
     }
 }
 
-/// The classes beyond the chosen one that findings name. What they would mend is tried, not promised: a consequence goes
-/// with its cause, and an index without a whole snapshot has nothing to salvage.
-fn beyond(left: &[Finding], up_to: Fix) -> Vec<Fix> {
-    let named = |class: &Fix| *class > up_to && left.iter().any(|f| f.rule.fix == Some(*class));
-    [Fix::Links, Fix::Content].into_iter().filter(named).collect()
+/// The classes beyond the chosen one, where something is left that has a class. What they would mend is tried, not promised:
+/// a consequence goes with its cause, and an index without a whole snapshot has nothing to salvage.
+fn beyond(left: &[Finding], up_to: Fix) -> impl Iterator<Item = Fix> + use<> {
+    let mends = left.iter().any(|f| f.rule.fix.is_some());
+    [Fix::Links, Fix::Content].into_iter().filter(move |class| mends && *class > up_to)
 }
 
 fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
