@@ -182,7 +182,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s y -l yes 
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l closed -d 'My word that the agents are closed, whatever signs of life there are'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l diff -d 'Show what changes in the bytes: places, sizes and ids; the text only with --show-content'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l list -d 'Show the journal of repairs'
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l prune -d 'Make the journal small: take away originals that nobody needs and runs older than 30 days'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l prune -d 'Make the journal small: take away originals that nobody needs, those of deleted sessions and runs after 30 days'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l show-content -d 'Show message text, which reports leave out otherwise'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l raw -d 'On a terminal, show bytes of a store as they are, escape sequences included'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l no-progress -d 'Show no progress'

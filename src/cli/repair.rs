@@ -91,7 +91,7 @@ pub struct Arguments {
     /// With --undo: write the original to this file instead, which must not exist
     #[arg(long, value_name = "FILE", help_heading = "Journal", requires = "undo")]
     to: Option<PathBuf>,
-    /// Make the journal small: take away originals that nobody needs and runs older than 30 days
+    /// Make the journal small: take away originals that nobody needs, those of deleted sessions and runs after 30 days
     #[arg(long, help_heading = "Journal", conflicts_with = "all_homes")]
     prune: bool,
     #[command(flatten)]
@@ -459,6 +459,10 @@ impl Repair<'_> {
         if report.applied.is_none() && report.plans.iter().any(FilePlan::may_be_applied) {
             out.gap()?;
             out.text("nothing was changed; --yes applies what is planned")?;
+        }
+        if report.applied.is_some_and(<[_]>::is_empty) && report.plans.iter().any(FilePlan::has_work) {
+            out.gap()?;
+            out.text("nothing was changed")?;
         }
         Ok(())
     }

@@ -3,13 +3,16 @@
 //!
 //! An answer is only as good as what could be asked: processes of other users cannot be looked into, and only Linux
 //! shows open files at all. Both are in the answer, so that nobody takes silence for proof.
+//!
+//! This program itself is nobody: it opens sessions to read them, and writes only under the lock of the journal. If it
+//! were counted, two repairs that start together would both refuse, and a scan would stop every repair.
 
 use std::path::Path;
 
 /// The processes that have a file open.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Openers {
-    /// Their numbers, without our own.
+    /// Their numbers, without those that run this program.
     pub pids: Vec<u32>,
     /// How many processes could not be looked into (other users').
     pub unread: usize,
@@ -42,6 +45,8 @@ pub(super) fn openers(dev: u64, ino: u64) -> Openers {
     use std::os::unix::fs::MetadataExt;
     let Ok(processes) = std::fs::read_dir("/proc") else { return Openers::default() };
     let mut found = Openers { known: true, ..Openers::default() };
+    let program = |process: &Path| std::fs::metadata(process.join("exe")).map(|m| (m.dev(), m.ino())).ok();
+    let own = program(Path::new("/proc/self"));
     for process in processes.flatten() {
         let Some(pid) = process.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         if pid == std::process::id() {
@@ -54,7 +59,7 @@ pub(super) fn openers(dev: u64, ino: u64) -> Openers {
                     std::fs::read_link(fd.path()).is_ok_and(|to| to.as_os_str().as_bytes().starts_with(b"/"))
                         && std::fs::metadata(fd.path()).is_ok_and(|m| (m.dev(), m.ino()) == (dev, ino))
                 });
-                if open {
+                if open && (own.is_none() || program(&process.path()) != own) {
                     found.pids.push(pid);
                 }
             }

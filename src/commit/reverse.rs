@@ -126,29 +126,6 @@ impl<E: Edits> Edits for Followed<E> {
     }
 }
 
-/// Everything is replaced by what a reader gives.
-pub(super) struct Whole<R> {
-    removed: Option<u64>,
-    inserted: u64,
-    source: R,
-}
-
-impl<R: Read> Whole<R> {
-    pub(super) fn new(removed: u64, inserted: u64, source: R) -> Self {
-        Whole { removed: Some(removed), inserted, source }
-    }
-}
-
-impl<R: Read> Edits for Whole<R> {
-    fn next_edit(&mut self) -> io::Result<Option<Edit>> {
-        Ok(self.removed.take().map(|removed| Edit { offset: 0, removed, inserted: self.inserted }))
-    }
-
-    fn read_inserted(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.source.read(buf)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,6 +142,5 @@ mod tests {
         let splices = [Splice { offset: 0, removed: 1, inserted: b"x".to_vec() }];
         let edits = Followed::by(InMemory::new(&splices), Some((3, b"\n")));
         assert_eq!(gathered(b"abcde", edits), b"xbc\nde");
-        assert_eq!(gathered(b"abc", Whole::new(3, 2, &b"yz"[..])), b"yz");
     }
 }

@@ -1,7 +1,9 @@
 //! What may go: kept files that nobody needs any more, and old entries of the journal.
 //!
 //! A kept file goes when it has been unchanged for a day, holds nothing that is not elsewhere, is open in no process,
-//! and the original can be had without it. Where the system cannot say who has a file open (macOS), it goes only with
+//! and the original can be had without it. Of a session that is gone it is the last copy: it stays, until the user asks
+//! for room 30 days later (what an agent or a person deleted for good must not stay for ever, and a file that was only
+//! moved must not lose its original unasked). Where the system cannot say who has a file open (macOS), it goes only with
 //! the user's word that the agents are closed. An entry goes when the old ones together are larger than the cap; never
 //! one that is `planned`, the last one of its file, or one whose kept file still exists, since nobody else knows that.
 
@@ -15,6 +17,7 @@ use super::journal::{self, KeptFile, Locked, Run};
 use super::liveness;
 use super::manifest::{EntryId, KeptState, State};
 use super::refusal::Error;
+use super::site::Site;
 use super::undo::origin;
 
 /// How long a kept file must have been left alone.
@@ -59,7 +62,7 @@ pub enum Stays {
     Open(Vec<u32>),
     /// Who has it open cannot be asked on this system.
     Unknown,
-    /// The session was rewritten since: it is the last whole copy of the original.
+    /// The session was rewritten since, or is gone: it is the last whole copy of the original.
     LastCopy,
     /// It could not be taken away, or looked at.
     Failed(String),
@@ -72,6 +75,18 @@ impl Locked {
     /// # Errors
     /// When the journal cannot be read.
     pub fn sweep(&self, now: SystemTime, closed: bool) -> Result<Swept, Error> {
+        self.sweep_and(now, closed, false)
+    }
+
+    /// As [`Locked::sweep`], and what was kept for more than 30 days of sessions that are not there any more goes too.
+    ///
+    /// # Errors
+    /// As [`Locked::sweep`].
+    pub fn sweep_deleted(&self, now: SystemTime, closed: bool) -> Result<Swept, Error> {
+        self.sweep_and(now, closed, true)
+    }
+
+    fn sweep_and(&self, now: SystemTime, closed: bool, deleted: bool) -> Result<Swept, Error> {
         let mut swept = Swept::default();
         let mut entries = self.entries()?;
         for n in 0..entries.len() {
@@ -82,7 +97,9 @@ impl Locked {
                 let entry = &entries[n];
                 let Ok(Some((folder, stat))) = entry.find_kept(k) else { continue };
                 let path = folder.path().join(&entry.manifest.kept[k].name);
-                let stays = reason(entry, &entries, k, &stat, now, closed).or_else(|| {
+                let forgotten = deleted && older(&stat, OLD, now) && is_gone(entry);
+                let stays = reason(entry, &entries, k, &stat, now, closed);
+                let stays = stays.filter(|why| !(forgotten && *why == Stays::LastCopy)).or_else(|| {
                     let gone = folder.unlink(&entry.manifest.kept[k].name).and_then(|()| folder.sync());
                     gone.err().map(|e| Stays::Failed(e.to_string()))
                 });
@@ -151,8 +168,7 @@ fn reason(entry: &Entry, all: &[Entry], k: usize, stat: &Stat, now: SystemTime, 
     if stat.len != kept.bytes {
         return Some(Stays::HoldsMore);
     }
-    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(QUIET);
-    if stat.mtime_ns.max(stat.ctime_ns) > i128::try_from(since.as_nanos()).unwrap_or(0) {
+    if !older(stat, QUIET, now) {
         return Some(Stays::Young);
     }
     let openers = liveness::openers(stat.dev, stat.ino);
@@ -170,6 +186,20 @@ fn reason(entry: &Entry, all: &[Entry], k: usize, stat: &Stat, now: SystemTime, 
     // What was repaired must stay recoverable; what was undone is at its name.
     let needed = k == 0 && entry.manifest.state != State::Undone && origin(entry, all, false).is_none();
     needed.then_some(Stays::LastCopy)
+}
+
+/// Whether it was neither changed nor renamed for so long.
+fn older(stat: &Stat, age: Duration, now: SystemTime) -> bool {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().saturating_sub(age);
+    stat.mtime_ns.max(stat.ctime_ns) <= i128::try_from(since.as_nanos()).unwrap_or(0)
+}
+
+/// Whether nothing has the session's name any more.
+fn is_gone(entry: &Entry) -> bool {
+    match Site::recorded(&entry.session()) {
+        Ok(site) => matches!(site.stat(), Ok(None)),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
 }
 
 fn content(entry: &Entry, k: usize) -> std::io::Result<Sha> {

@@ -20,7 +20,7 @@ use super::output;
 use super::recover::mark_undone;
 use super::refusal::{Error, Refusal};
 use super::replace::{Change, Options, Outcome, Stage, Swapped, Verify, swap_change};
-use super::reverse::{Followed, Whole};
+use super::reverse::Followed;
 use super::settle::settle;
 use super::site::Site;
 use super::splice::Spliced;
@@ -33,9 +33,6 @@ pub struct Undo<'a> {
     pub only: Option<&'a Path>,
     /// Whether lines that were appended since the repair may be carried over.
     pub appended: bool,
-    /// Whether a file that was rewritten since gets its original back nevertheless, where that still exists whole. What
-    /// is there now becomes the kept file.
-    pub force: bool,
     /// The proof for original bytes with appended lines behind them. Original bytes alone are not asked about.
     pub verify: &'a Verify<'a>,
 }
@@ -122,6 +119,9 @@ fn examine(entry: &Entry) -> Result<Now, Error> {
 fn select(journal: &Journal, id: &str, only: Option<&Path>) -> Result<Vec<Entry>, Error> {
     let none = |why: &str| Error::Journal { id: id.to_owned(), why: why.to_owned() };
     let (run, number) = journal::parse_id(id).ok_or_else(|| none("is no id of a run"))?;
+    if !journal.root().exists() {
+        return Err(none("does not exist"));
+    }
     let runs = journal.runs()?;
     if run.is_empty() || !journal::run_ids(&runs).is_ok_and(|ids| ids.iter().any(|i| i == run)) {
         return Err(none("does not exist"));
@@ -185,8 +185,8 @@ impl Locked {
     /// Puts the old bytes back.
     ///
     /// # Errors
-    /// Before anything is touched: no such run, nothing left to undo, a file that was changed (without `force`) or
-    /// appended to (without `appended`). A file that fails later is in the answer, and the others are done.
+    /// Before anything is touched: no such run, nothing left to undo, a file that was changed, or appended to
+    /// (without `appended`). A file that fails later is in the answer, and the others are done.
     pub fn undo(&self, undo: &Undo<'_>, options: &Options) -> Result<Undone, Error> {
         let mut entries = select(self.journal(), undo.id, undo.only)?;
         entries.retain(|e| e.manifest.state != State::Undone);
@@ -240,9 +240,7 @@ impl Locked {
                     }
                 }
             };
-            if let Some(how) = refused
-                && !(undo.force && origin(entry, &self.entries()?, true).is_some())
-            {
+            if let Some(how) = refused {
                 return Err(Refusal::NotAsRepaired { path, how }.into());
             }
             entry.way_back().map_err(|e| Error::io("read the journal in", entry.path.join("reverse"), e))?;
@@ -272,26 +270,23 @@ impl Locked {
         let Some((_, stat)) = file else {
             return Err(Refusal::NotAsRepaired { path, how: "it is not there any more" }.into());
         };
-        let all = self.entries()?;
         let mut dress = Dress::recorded(&entry.manifest);
         let mut appended = 0;
-        let origin = match standing {
+        match standing {
             Standing::Original | Standing::Undone => {
                 self.record(&entry.id)?;
                 return Ok(None);
             }
-            Standing::AsRepaired => None,
+            Standing::AsRepaired => {}
             Standing::Appended(bytes) if undo.appended => {
                 appended = bytes;
                 (dress.stat.atime_ns, dress.stat.mtime_ns) = (stat.atime_ns, stat.mtime_ns);
-                None
             }
             Standing::Appended(bytes) => return Err(Refusal::Appended { path, bytes }.into()),
-            Standing::Changed | Standing::Missing => match origin(entry, &all, true).filter(|_| undo.force) {
-                Some(origin) => Some(origin),
-                None => return Err(Refusal::NotAsRepaired { path, how: self.who_changed(entry) }.into()),
-            },
-        };
+            Standing::Changed | Standing::Missing => {
+                return Err(Refusal::NotAsRepaired { path, how: self.who_changed(entry) }.into());
+            }
+        }
         let before = entry.manifest.before;
         // An original that ends within a line must not swallow the first line behind it.
         let separate = appended > 0 && before.len > 0 && !before.ends_in_lf;
@@ -301,10 +296,7 @@ impl Locked {
             path: &path,
             within: None,
             expected: &expected,
-            edits: &|| match &origin {
-                None => Ok(Box::new(Followed::by(entry.way_back()?, then))),
-                Some(origin) => Ok(Box::new(Whole::new(whole.len, before.len, origin.reader()?))),
-            },
+            edits: &|| Ok(Box::new(Followed::by(entry.way_back()?, then))),
             told: Told { text: "the original bytes again", undoes: Some(&entry.id), ..Told::default() },
             dress: Some(dress),
             proof: (appended > 0).then_some((undo.verify, Stage::Undo { appended })),

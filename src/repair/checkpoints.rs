@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::edit::{Action, Edit};
-use super::plan::{Options, Planned, Quarantined, number_lines, to_answer};
+use super::places;
+use super::plan::{Options, Planned, Quarantined, to_answer};
 use super::text::{Splice, Text};
 use crate::checkpoint::audit::{Audit, Options as AuditOptions, Outcome};
 use crate::checkpoint::model::{Index, Layout, Shape};
@@ -99,7 +100,7 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
             break;
         }
     }
-    number_lines(source, &mut edits, &mut quarantined)?;
+    places::number(source, &mut edits, &mut quarantined)?;
     let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
     answers.sort_unstable();
     answers.dedup();

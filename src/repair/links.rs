@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 
+use super::asked;
 use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
@@ -53,11 +54,17 @@ pub fn ways(session: &Session, code: &'static str, relink: &Relink) -> io::Resul
     match code {
         "C201" | "C202" | "C203" | "C204" | "C205" | "C209" | "C213" => mended(session, code, relink),
         "C206" => copies(session, code),
+        "C214" => Ok(one(asked::past_progress(session)?)),
+        "C215" => Ok(one(asked::logical_parents(session)?)),
         "C216" => Ok(copies(session, code)?.into_iter().take(1).collect()),
         "C221" => headers(session),
         "C223" => kept_range(session),
         _ => Ok(Vec::new()),
     }
+}
+
+fn one(edits: Vec<Edit>) -> Vec<Vec<Edit>> {
+    if edits.is_empty() { Vec::new() } else { vec![edits] }
 }
 
 fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<Vec<Vec<Edit>>> {
@@ -108,7 +115,7 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
         }
         edits.extend(new_parent(session, &healed, link, relink, &given)?);
     }
-    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+    Ok(one(edits))
 }
 
 /// The last record that names each parent which no record of the file bears.
@@ -332,7 +339,7 @@ fn headers(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
             );
         }
     }
-    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+    Ok(one(edits))
 }
 
 /// pi: the compaction goes below the last entry of the branch that holds the first kept one; when that names nothing,

@@ -9,7 +9,7 @@ use std::io;
 use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
-use super::{bytes, content, links};
+use super::{asked, bytes, content, links, places};
 use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
 use crate::chain::Mode;
 use crate::chain::heal::Evidence;
@@ -95,7 +95,7 @@ pub struct Plan {
     pub splices: Vec<Splice>,
     /// The codes that it answers.
     pub answers: Vec<&'static str>,
-    /// Findings at warning or above that stay, each with why.
+    /// Findings at warning or above that stay, at their places in the file as it is now.
     pub left: Vec<Finding>,
     /// The text as it will be.
     pub text: Text,
@@ -133,7 +133,9 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
         taken_back.clear();
         for code in to_answer(&now.findings, options) {
             let mut failed = None;
-            for way in ways(&session, code, &now.findings, options)? {
+            // A code of a gentle class may have an answer for some places that goes further; that takes that class.
+            let within = |way: &Vec<Edit>| way.iter().all(|e| e.class <= options.up_to);
+            for way in ways(&session, code, &now.findings, options)?.into_iter().filter(within) {
                 let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
                 let next = text.spliced(&splices);
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
@@ -163,12 +165,15 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
             break;
         }
     }
-    number_lines(&base, &mut edits, &mut quarantined)?;
+    places::number(&base, &mut edits, &mut quarantined)?;
     let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
     answers.sort_unstable();
     answers.dedup();
-    let left =
-        now.findings.iter().filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f)).cloned().collect();
+    let stays = |f: &&Finding| f.severity >= Severity::Warning && options.gate.keeps(f);
+    let mut left: Vec<Finding> = now.findings.iter().filter(stays).cloned().collect();
+    if !edits.is_empty() {
+        places::of_file(&base, &text, &mut left)?;
+    }
     Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
 }
 
@@ -207,7 +212,8 @@ pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static
         .filter(|(fix, f)| {
             *fix <= options.up_to
                 && options.gate.keeps(f)
-                && (f.severity >= Severity::Warning || options.gate.names(f.rule.code))
+                && (options.gate.names(f.rule.code)
+                    || (f.severity >= Severity::Warning && !asked::BY_NAME.contains(&f.rule.code)))
         })
         .map(|(fix, f)| (fix, f.rule.code))
         .collect();
@@ -266,38 +272,4 @@ pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> 
     let gentle = class.is_none_or(|c| c <= Fix::Links);
     let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
     (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
-}
-
-/// Numbers the lines of the file that edits are about, in one reading of its line feeds.
-pub(super) fn number_lines(
-    base: &crate::store::Source,
-    edits: &mut [Planned],
-    quarantined: &mut [Quarantined],
-) -> io::Result<()> {
-    if edits.is_empty() && quarantined.is_empty() {
-        return Ok(());
-    }
-    quarantined.sort_by_key(|q| q.offset);
-    let mut wanted: Vec<u64> = edits.iter().map(|e| e.offset).chain(quarantined.iter().map(|q| q.offset)).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let mut found: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut lines = base.lines();
-    let (mut next, mut last) = (wanted.iter().copied().peekable(), 0);
-    while let Some(line) = lines.next_line()? {
-        last = line.number;
-        while let Some(offset) = next.next_if(|o| *o <= line.offset + line.length) {
-            found.insert(offset, line.number);
-        }
-        if next.peek().is_none() {
-            break;
-        }
-    }
-    for edit in edits.iter_mut() {
-        edit.line = found.get(&edit.offset).copied().unwrap_or(last.max(1));
-    }
-    for q in quarantined.iter_mut() {
-        q.line = found.get(&q.offset).copied().unwrap_or(last.max(1));
-    }
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! The journal as a page and as JSON: what was repaired, how it stands, and what is kept of it.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -12,6 +13,7 @@ use super::repair_table;
 use super::style::{dim, plain, strong};
 use crate::audit::repair::Applying;
 use crate::commit::journal::{Listed, ListedEntry};
+use crate::commit::tidy::{Stays, Swept};
 use crate::commit::undo::{Examined, Standing};
 use crate::rules::counted;
 
@@ -125,7 +127,8 @@ pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
     for run in runs {
         let manifest = run.run.as_ref();
         let text = manifest.map_or("its manifest cannot be read", |m| m.text.as_str());
-        out.line([strong(run.id.clone()), plain(format!("  {text}"))])?;
+        let started = manifest.map(|m| format!(", {}", m.started)).unwrap_or_default();
+        out.line([strong(run.id.clone()), plain(format!("  {text}")), dim(started)])?;
         for entry in &run.entries {
             let manifest = &entry.manifest;
             let codes = manifest.codes.join(", ");
@@ -140,11 +143,17 @@ pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
                 out.line([dim(format!("        {note}"))])?;
             }
             for kept in &entry.kept {
+                let first = manifest.kept.first().is_some_and(|k| kept.path.ends_with(&k.name));
+                let word = match (first, &manifest.undoes) {
+                    (true, None) => "original",
+                    (true, Some(_)) => "repaired",
+                    (false, _) => "in between",
+                };
                 let late = match kept.late {
                     0 => String::new(),
                     n => format!(" ({} in it are nowhere else)", counted(n, "byte")),
                 };
-                out.line([dim(format!("        original: {}{late}", kept.path.display()))])?;
+                out.line([dim(format!("        {word}: {}{late}", kept.path.display()))])?;
             }
         }
         for (id, why) in &run.unreadable {
@@ -153,6 +162,35 @@ pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
     }
     out.gap()?;
     out.text("take a run, or one file of it, back with: sid-audit repair --undo ID")
+}
+
+/// Prints what went, and why the rest stays.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn pruned(out: &mut Out, swept: &Swept, freed: u64) -> io::Result<()> {
+    let gone = counted(swept.removed.len() as u64, "original");
+    let stay = counted(swept.remaining.len() as u64, "original");
+    out.text(&format!("the journal is {} smaller; {gone} beside sessions went, {stay} stay", counted(freed, "byte")))?;
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    for left in &swept.remaining {
+        *reasons.entry(stays(&left.why)).or_default() += 1;
+    }
+    for (why, count) in reasons {
+        out.line([dim(format!("  {count:>4}  ")), plain(why)])?;
+    }
+    Ok(())
+}
+
+fn stays(why: &Stays) -> String {
+    match why {
+        Stays::Young => "not yet unused for 24 hours".to_owned(),
+        Stays::HoldsMore => "written to after the repair: see --list".to_owned(),
+        Stays::Open(_) => "open in a process".to_owned(),
+        Stays::Unknown => "perhaps open, which cannot be asked here: say --closed when the agents are".to_owned(),
+        Stays::LastCopy => "the only whole copy: the session was rewritten or is gone".to_owned(),
+        Stays::Failed(why) => format!("could not be taken away: {why}"),
+    }
 }
 
 /// What an undo is told of, before it is done.
@@ -244,7 +282,7 @@ pub fn undo_json(writer: impl Write, files: &[Examined], done: Option<&Applying>
 /// Whatever the system says.
 pub fn undone(out: &mut Out, done: &Applying) -> io::Result<()> {
     for applied in &done.applied {
-        repair_table::file(out, "undone", applied)?;
+        repair_table::file(out, ("undone", "repaired"), applied)?;
     }
     repair_table::not_done(out, done)?;
     let run = done.applied.iter().find_map(|a| a.journal_id.split('/').next());

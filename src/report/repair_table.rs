@@ -131,15 +131,20 @@ fn left(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
         group.0.extend(left.finding.place.line);
         group.1 += 1 + left.finding.more.unwrap_or(0);
     }
-    for ((code, why), (lines, count)) in groups {
+    for ((code, why), (mut lines, count)) in groups {
+        lines.sort_unstable();
+        lines.dedup();
         let places: Vec<String> = lines.iter().take(PLACES).map(u64::to_string).collect();
-        let more = count.saturating_sub(places.len() as u64);
-        let places = match (lines.len(), more) {
+        let more = lines.len().saturating_sub(PLACES);
+        let mut places = match (lines.len(), more) {
             (0, _) => String::new(),
-            (1, 0) => format!(" on line {}", places.join(", ")),
+            (1, _) => format!(" on line {}", places.join(", ")),
             (_, 0) => format!(" on lines {}", places.join(", ")),
             (_, more) => format!(" on lines {} and {more} more", places.join(", ")),
         };
+        if count > 1 && count != lines.len() as u64 {
+            places.push_str(&format!(" ({count} times)"));
+        }
         item(out, row("left"), &format!("{}{places}: {why}", named(code)))?;
     }
     Ok(())
@@ -174,12 +179,13 @@ fn shown(out: &mut Out, changes: &[Change]) -> io::Result<()> {
 pub fn applied(out: &mut Out, done: &Applying) -> io::Result<()> {
     out.gap()?;
     for applied in &done.applied {
-        file(out, "repaired", applied)?;
+        file(out, ("repaired", "original"), applied)?;
     }
     not_done(out, done)?;
     let runs: Vec<&str> = done.applied.iter().filter_map(|a| a.journal_id.split('/').next()).collect();
     if let Some(run) = runs.last() {
         out.gap()?;
+        out.text("what a session was before stays beside it until a later run finds it unused for 24 hours")?;
         out.text(&format!("take it back with: sid-audit repair --undo {run}"))?;
     }
     Ok(())
@@ -207,17 +213,17 @@ pub fn not_done(out: &mut Out, done: &Applying) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that has new bytes.
+/// A file that has new bytes: what became of it, and what the file is that had its name before.
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn file(out: &mut Out, word: &str, applied: &Applied) -> io::Result<()> {
+pub fn file(out: &mut Out, (word, kept): (&str, &str), applied: &Applied) -> io::Result<()> {
     out.line([span(Style::Good, format!("{word:<10}")), strong(applied.path.to_string_lossy())])?;
     item(out, row("journal"), &applied.journal_id)?;
-    item(out, row("original"), &format!("stays in '{}'", applied.retained.display()))?;
+    item(out, row(kept), &format!("stays in '{}'", applied.retained.display()))?;
     if let Some(merged) = applied.merged {
         let lines = counted(merged.lines, "line");
-        let text = format!("{lines} that a writer still wrote to the original were brought over");
+        let text = format!("{lines} that a writer still wrote to the old file were brought over");
         item(out, row("late"), &text)?;
         if merged.grown > 0 {
             let text = "the repaired file grew meanwhile, so the order of the last records is to be looked at";

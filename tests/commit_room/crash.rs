@@ -21,7 +21,7 @@ fn work(task: &str, house: &House) {
         "repair" => drop(repair(house, &path).unwrap()),
         "undo" => {
             let id = house.journal().list().unwrap()[0].id.clone();
-            let undo = Undo { id: &id, only: None, appended: true, force: false, verify: &agree };
+            let undo = Undo { id: &id, only: None, appended: true, verify: &agree };
             house.lock().undo(&undo, &quick()).unwrap();
         }
         "late" => {
@@ -148,7 +148,7 @@ fn back_to_the_original(task: &str, house: &House, path: &Path, was: (u32, u32, 
         let entry = &run.entries[0];
         let in_effect = entry.manifest.state != State::Undone && entry.manifest.undoes.is_none();
         if in_effect && fs::read(path).unwrap() != OLD {
-            let undo = Undo { id: &run.id, only: None, appended: true, force: false, verify: &agree };
+            let undo = Undo { id: &run.id, only: None, appended: true, verify: &agree };
             let undone = house.lock().undo(&undo, &quick()).unwrap_or_else(|e| panic!("{at}: undo: {e}"));
             assert!(undone.failed.is_empty(), "{at}: {:?}", undone.failed);
         }

@@ -345,7 +345,7 @@ fn large_child() {
     let sha = Fingerprint::take(&path).unwrap().sha256;
     let id = repair(&house, &path).unwrap().id;
     assert_ne!(Fingerprint::take(&path).unwrap().sha256, sha);
-    let undo = sid_audit::commit::Undo { id: &id.run, only: None, appended: false, force: false, verify: &agree };
+    let undo = sid_audit::commit::Undo { id: &id.run, only: None, appended: false, verify: &agree };
     house.lock().undo(&undo, &quick()).unwrap();
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).map(|l| l.trim().trim_end_matches(" kB"));

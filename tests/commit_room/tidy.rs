@@ -34,7 +34,7 @@ fn a_kept_file_goes_after_a_day_of_silence() {
     assert!(swept.removed.is_empty() && swept.remaining.is_empty());
     // Undo does not need it.
     let id = house.journal().list().unwrap()[0].id.clone();
-    lock.undo(&Undo { id: &id, only: None, appended: false, force: false, verify: &agree }, &quick()).unwrap();
+    lock.undo(&Undo { id: &id, only: None, appended: false, verify: &agree }, &quick()).unwrap();
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }
 
@@ -69,13 +69,38 @@ fn a_kept_file_stays_while_it_is_needed() {
     assert!(swept.removed.is_empty() && kept.exists());
 }
 
+/// The last copy of a deleted session goes when the user asks for room, a month later, and never by itself.
+#[test]
+fn what_was_kept_of_a_deleted_session_goes_on_demand() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let other = house.session("other.jsonl", OLD);
+    let (kept, stays_there) = (repair(&house, &path).unwrap().kept, repair(&house, &other).unwrap().kept);
+    let lock = house.lock();
+    fs::remove_file(&path).unwrap();
+    // Rewritten is not deleted.
+    fs::write(&other, b"mine\n").unwrap();
+    let month = in_hours(31 * 24);
+    assert_eq!(stays(&lock.sweep(month, true).unwrap()), [Stays::LastCopy, Stays::LastCopy]);
+    assert_eq!(stays(&lock.sweep_deleted(in_hours(29 * 24), true).unwrap()), [Stays::LastCopy, Stays::LastCopy]);
+    // A line that a writer still wrote is nowhere else.
+    append(&kept, LATE);
+    assert_eq!(stays(&lock.sweep_deleted(month, true).unwrap())[0], Stays::HoldsMore);
+    fs::write(&kept, OLD).unwrap();
+    let swept = lock.sweep_deleted(month, true).unwrap();
+    assert_eq!((swept.removed, stays_there.exists()), (vec![kept], true));
+    assert!(lock.sweep(month, true).unwrap().remaining.len() == 1);
+}
+
+const LATE: &[u8] = b"{\"n\":\"late\"}\n";
+
 #[test]
 fn files_that_an_undo_put_into_the_journal_go_as_well() {
     let house = House::new();
     let path = house.session("s.jsonl", OLD);
     let id = repair(&house, &path).unwrap().id.run;
     let lock = house.lock();
-    lock.undo(&Undo { id: &id, only: None, appended: false, force: false, verify: &agree }, &quick()).unwrap();
+    lock.undo(&Undo { id: &id, only: None, appended: false, verify: &agree }, &quick()).unwrap();
     assert_eq!(lock.sweep(in_hours(25), false).unwrap().removed.len(), 2);
     assert_eq!(fs::read(&path).unwrap(), OLD);
 }

@@ -12,7 +12,7 @@ use sid_audit::commit::{
 use crate::support::*;
 
 fn undo(lock: &Locked, id: &str) -> Result<Undone, Error> {
-    lock.undo(&Undo { id, only: None, appended: true, force: false, verify: &agree }, &quick())
+    lock.undo(&Undo { id, only: None, appended: true, verify: &agree }, &quick())
 }
 
 fn standing(house: &House, id: &str) -> Standing {
@@ -58,7 +58,7 @@ fn appended_lines_are_carried_over_when_the_caller_agrees() {
     assert_eq!(standing(&house, &id), Standing::Appended(8));
     let lock = house.lock();
     let ask = |appended, verify: &sid_audit::commit::Verify<'_>| {
-        lock.undo(&Undo { id: &id, only: None, appended, force: false, verify }, &quick())
+        lock.undo(&Undo { id: &id, only: None, appended, verify }, &quick())
     };
     assert!(matches!(ask(false, &agree), Err(Error::Refused(Refusal::Appended { bytes: 8, .. }))));
     let disagree = |proof: &Proof<'_>| {
@@ -100,21 +100,14 @@ fn a_torn_original_does_not_swallow_the_appended_line() {
 }
 
 #[test]
-fn a_file_that_was_rewritten_is_refused_unless_forced() {
+fn a_file_that_was_rewritten_is_refused() {
     let house = House::new();
     let path = house.session("s.jsonl", OLD);
-    let was = dress(&path);
-    let out = repair(&house, &path).unwrap();
-    let id = out.id.run;
+    let id = repair(&house, &path).unwrap().id.run;
     fs::write(&path, b"{\"mine\":1}\n").unwrap();
     let lock = house.lock();
     assert_eq!(standing(&house, &id), Standing::Changed);
     assert!(matches!(undo(&lock, &id), Err(Error::Refused(Refusal::NotAsRepaired { .. }))));
-    let force = Undo { id: &id, only: None, appended: false, force: true, verify: &agree };
-    let undone = lock.undo(&force, &quick()).unwrap();
-    assert_eq!((fs::read(&path).unwrap(), dress(&path)), (OLD.to_vec(), was));
-    // What was there is not lost either.
-    undo(&lock, &undone.run.unwrap()).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"{\"mine\":1}\n");
 }
 
@@ -202,7 +195,7 @@ fn a_run_over_sixty_files_is_undone_whole_or_by_file() {
     assert!(begin.elapsed() < options.settle * 60, "the settle time was waited for once per file");
     assert!(files.iter().all(|f| fs::read(f).unwrap() == NEW));
 
-    let one = Undo { id: &id, only: Some(&files[7]), appended: false, force: false, verify: &agree };
+    let one = Undo { id: &id, only: Some(&files[7]), appended: false, verify: &agree };
     assert_eq!(lock.undo(&one, &quick()).unwrap().done.len(), 1);
     assert_eq!(fs::read(&files[7]).unwrap(), OLD);
     lock.undo(&Undo { id: &format!("{id}/0009"), only: None, ..one }, &quick()).unwrap();

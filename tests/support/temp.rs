@@ -13,8 +13,14 @@ pub struct Temp(PathBuf);
 impl Temp {
     /// A folder whose name starts like this.
     pub fn new(name: &str) -> Self {
+        Temp::within(Path::new(env!("CARGO_TARGET_TMPDIR")), name)
+    }
+
+    /// The same in this folder, where it is one: in memory, syncing costs nothing, so that races are close.
+    pub fn within(folder: &Path, name: &str) -> Self {
+        let folder = if folder.is_dir() { folder } else { Path::new(env!("CARGO_TARGET_TMPDIR")) };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));
+        let path = folder.join(format!("{name}-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).expect("Cargo's folder for tests can be written");
         Temp(path.canonicalize().expect("it is there"))
     }

@@ -144,7 +144,7 @@ pub fn undo(
     door: &commit::Options,
 ) -> Result<Undone, Error> {
     let verify = |proof: &Proof<'_>| answer(known.undone(proof));
-    locked.undo(&Undo { id, only, appended, force: false, verify: &verify }, door)
+    locked.undo(&Undo { id, only, appended, verify: &verify }, door)
 }
 
 /// What was brought over at the start of a run.

@@ -5,7 +5,7 @@
 //! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
 //! bytes take the name, so that a dry run says what a run would do, refusals included.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -240,6 +240,11 @@ impl Work<'_> {
         if planned.edits.is_empty() && !planned.left.iter().any(|f| f.rule.fix.is_some()) {
             return Ok(());
         }
+        let mut further = Vec::new();
+        for up_to in beyond(&planned.left, options.up_to) {
+            let bolder = plan::Options { up_to, ..options.clone() };
+            further.push(Further::new(up_to, checkpoints::plan(&source, folder.as_deref(), &bolder)?.left));
+        }
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
@@ -252,6 +257,7 @@ impl Work<'_> {
             taken_back: planned.taken_back,
             text: planned.text,
             wrong,
+            further,
         };
         let (before, after) = (planned.before, planned.after);
         let subject =
@@ -288,8 +294,15 @@ impl Work<'_> {
         if planned.is_empty() && nearest.is_none() && !planned.left.iter().any(mends) {
             return Ok(());
         }
+        let mut further = Vec::new();
+        for up_to in beyond(&planned.left, options.up_to) {
+            let mut bolder = plan::Options { up_to, ..options.clone() };
+            bolder.relink.nearest = true;
+            let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
+            further.push(Further::new(up_to, plan::plan(again, &bolder, self.meter)?.left));
+        }
         let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
-        let mut plan = self.session_plan(&context, planned, &options)?;
+        let mut plan = self.session_plan(&context, planned, &options, further)?;
         if let Some((other, bolder)) = nearest {
             // Also what has no answer of its own may go with the link.
             for left in &mut plan.left {
@@ -297,7 +310,7 @@ impl Work<'_> {
                     left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
                 }
             }
-            plan.nearest = Some(Box::new(self.session_plan(&context, other, &bolder)?));
+            plan.nearest = Some(Box::new(self.session_plan(&context, other, &bolder, Vec::new())?));
         }
         sum.survey.plans.push(plan);
         Ok(())
@@ -318,7 +331,13 @@ impl Work<'_> {
     }
 
     /// Proves the plan of a session, and makes it the plan of its file.
-    fn session_plan(&self, context: &InHand<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
+    fn session_plan(
+        &self,
+        context: &InHand<'_>,
+        planned: Plan,
+        options: &plan::Options,
+        further: Vec<Further>,
+    ) -> io::Result<FilePlan> {
         let file = &self.discovery.files[context.n as usize];
         let shape = shape_of(file.kind);
         let mut wrong = Vec::new();
@@ -344,6 +363,7 @@ impl Work<'_> {
             taken_back: planned.taken_back,
             text: planned.text,
             wrong,
+            further,
         };
         self.file_plan(context, made, options, Subject::Session(Box::new(subject)))
     }
@@ -376,8 +396,9 @@ impl Work<'_> {
             }
             warnings.extend(other_names(meta));
         }
+        let counts = counts(&made.left);
         let left = made.left.into_iter().map(|finding| {
-            let why = why_left(&finding, &made.taken_back, options);
+            let why = why_left(&finding, &counts, &made.further, &made.taken_back, options);
             Left { finding, why }
         });
         Ok(FilePlan {
@@ -411,6 +432,35 @@ struct Made {
     text: Text,
     /// What the proof found.
     wrong: Vec<String>,
+    /// What the classes beyond the chosen one would leave.
+    further: Vec<Further>,
+}
+
+/// What a repair up to another class would leave, by code.
+struct Further {
+    up_to: Fix,
+    left: BTreeMap<&'static str, u64>,
+}
+
+impl Further {
+    fn new(up_to: Fix, left: Vec<Finding>) -> Self {
+        Further { up_to, left: counts(&left) }
+    }
+}
+
+/// The classes beyond the chosen one, where something is left that has a class. What they would mend is tried, not promised:
+/// a consequence goes with its cause, and an index without a whole snapshot has nothing to salvage.
+fn beyond(left: &[Finding], up_to: Fix) -> impl Iterator<Item = Fix> + use<> {
+    let mends = left.iter().any(|f| f.rule.fix.is_some());
+    [Fix::Links, Fix::Content].into_iter().filter(move |class| mends && *class > up_to)
+}
+
+fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for f in findings {
+        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
+    }
+    counts
 }
 
 /// The file that a plan is made for.
@@ -426,13 +476,23 @@ fn has(session: &Session, id: &str) -> bool {
     session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some()
 }
 
-fn why_left(finding: &Finding, taken_back: &[(&'static str, String)], options: &plan::Options) -> String {
+fn why_left(
+    finding: &Finding,
+    counts: &BTreeMap<&'static str, u64>,
+    further: &[Further],
+    taken_back: &[(&'static str, String)],
+    options: &plan::Options,
+) -> String {
     let code = finding.rule.code;
+    let fewer = |f: &&Further| f.left.get(code) < counts.get(code);
+    if let Some(further) = further.iter().find(fewer) {
+        return format!("it takes --up-to {}", further.up_to.name());
+    }
     match finding.rule.fix {
         None => "repair has no answer to it".to_owned(),
-        Some(fix) if fix > options.up_to => format!("it takes --up-to {}", fix.name()),
         Some(_) => match taken_back.iter().find(|(c, _)| *c == code) {
             Some((_, why)) => format!("its answer was taken back: {why}"),
+            None if finding.rule.fix > Some(options.up_to) => "nothing in the file answers it".to_owned(),
             None => "no answer is sure enough".to_owned(),
         },
     }

@@ -70,7 +70,7 @@ pub(super) fn prune(arguments: &Arguments) -> anyhow::Result<Status> {
     }
     let pruned = journal.lock().and_then(|locked| {
         tell_recovered(&locked);
-        let swept = locked.sweep(SystemTime::now(), arguments.closed)?;
+        let swept = locked.sweep_deleted(SystemTime::now(), arguments.closed)?;
         Ok((swept, locked.prune(0, SystemTime::now(), None)?))
     });
     let (swept, freed) = match pruned {
@@ -81,12 +81,7 @@ pub(super) fn prune(arguments: &Arguments) -> anyhow::Result<Status> {
         return Ok(Status::Clean);
     }
     let mut out = arguments.out(&[])?;
-    let gone = counted(swept.removed.len() as u64, "original");
-    let stay = counted(swept.remaining.len() as u64, "original");
-    let done = out
-        .text(&format!("the journal is {} smaller; {gone} beside sessions went, {stay} stay", counted(freed, "byte")))
-        .and_then(|()| out.finish());
-    written(done, Status::Clean)
+    written(page::pruned(&mut out, &swept, freed).and_then(|()| out.finish()), Status::Clean)
 }
 
 /// `--undo`.
