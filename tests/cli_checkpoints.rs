@@ -159,7 +159,7 @@ fn an_index_beyond_the_limit_is_an_error_and_never_silent() {
     let file = index_file(&temp);
     long(&file, 2_000_001, |out, _| out.write_all(b"{\"id\":\"s1\",\"files\":[]}").unwrap());
     let said = judged(&temp, AT_THE_CAPS);
-    assert_eq!(said, ["is not read: it has more snapshots and entries than the limit of 2000000"]);
+    assert_eq!(said, ["cannot be read: it has more snapshots and entries than the limit of 2000000"]);
     let page = run(&["checkpoints"], &file);
     assert_eq!(page.status, Some(2));
     assert!(page.text().contains("more snapshots and entries than the limit"), "{}", page.text());

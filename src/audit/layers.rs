@@ -45,23 +45,17 @@ pub struct IndexAudit {
 /// Reads and judges one index.
 ///
 /// # Errors
-/// Words that continue the index's name: what the system says, or the limit that it is beyond.
-pub fn index(
-    discovery: &Discovery,
-    n: u32,
-    options: &IndexOptions,
-    places: usize,
-) -> Result<(Audit, IndexAudit), String> {
+/// Whatever the system says, and the limit that an index is beyond.
+pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usize) -> io::Result<(Audit, IndexAudit)> {
     let file = &discovery.files[n as usize];
-    let unread = |e: io::Error| format!("cannot be read: {e}");
-    let source = discovery.open(file).map_err(unread)?;
+    let source = discovery.open(file)?;
     let folder = folder_name(discovery, file);
-    let audit = Audit::of(&source, folder.as_deref(), options).map_err(unread)?;
+    let audit = Audit::of(&source, folder.as_deref(), options)?;
     if let Some(words) = audit.outcome.not_read() {
-        return Err(words);
+        return Err(io::Error::other(words));
     }
     let mut findings = index_findings(&audit, places);
-    add_lines(&mut findings, &source).map_err(unread)?;
+    add_lines(&mut findings, &source)?;
     let kept = IndexAudit {
         file: n,
         session_id: folder.unwrap_or_default(),

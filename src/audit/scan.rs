@@ -147,7 +147,7 @@ fn checkpoints(
                 index.findings.retain(|f| options.gate.keeps(f));
                 kept.push(index);
             }
-            Err((n, words)) => errors.push((discovery.path(&discovery.files[n as usize]), words)),
+            Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
         }
     }
     errors.sort();

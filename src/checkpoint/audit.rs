@@ -59,10 +59,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Why an index was not read, in words that continue its name; none where it was.
+    /// Why an index was not read; none where it was.
     pub fn not_read(&self) -> Option<String> {
         match self {
-            Outcome::TooLarge { what, limit } => Some(format!("is not read: {what} than the limit of {limit}")),
+            Outcome::TooLarge { what, limit } => Some(format!("{what} than the limit of {limit}")),
             _ => None,
         }
     }

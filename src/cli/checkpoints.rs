@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
                 kept.findings.retain(|f| gate.keeps(f));
                 judged.push(Judged { path, below, audit, kept });
             }
-            Err(words) => errors.push((path, words)),
+            Err(e) => errors.push((path, format!("cannot be read: {e}"))),
         }
     }
     errors.sort();
@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     written(done.and_then(|()| out.finish()), status)
 }
 
-type Result = std::result::Result<(Audit, layers::IndexAudit), String>;
+type Result = std::io::Result<(Audit, layers::IndexAudit)>;
 
 fn judge(
     input: &Input,
@@ -161,7 +161,7 @@ fn bring_back(arguments: &Arguments, source: &Source, asked: &[String]) -> anyho
             salvaged
         }
         IndexRead::TooLarge { what, limit } => {
-            return Err(Failure::new(format!("the index is not read: {what} than the limit of {limit}")).into());
+            return Err(Failure::new(format!("the index cannot be read: {what} than the limit of {limit}")).into());
         }
         IndexRead::NotAnIndex { .. } | IndexRead::Empty => {
             return Err(Failure::new("the file is no checkpoint index").into());

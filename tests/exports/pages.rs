@@ -125,10 +125,14 @@ fn the_contract_names_every_member() {
     let demo = fixtures("demo");
     let session = demo.join("claude/projects/-home-mara-weather/932d823f-fae6-467d-a537-437fc3015f9f.jsonl");
     let sid = demo.join("sid-code/sessions/home-mara-tidepool/20260306-222000-e77f2770.jsonl");
-    let runs: [(&str, &Path, &[&str]); 8] = [
+    let broken = fixtures("cases/open-call-mid-chain").join("store/projects/-home-demo");
+    let broken = broken.join("5e55c0de-0000-4000-8000-000000000001.jsonl");
+    let runs: [(&str, &Path, &[&str]); 10] = [
         ("scan", &demo, &[]),
         ("chain", &session, &["--tail", "2"]),
         ("chain", &session, &["--compare", "linear"]),
+        ("chain", &broken, &["--autopsy", "T301"]),
+        ("chain", &sid, &["--anchors"]),
         ("checkpoints", &demo, &["--verify"]),
         ("predict", &sid, &[]),
         ("metrics", &demo, &[]),

@@ -217,7 +217,8 @@ impl Work<'_> {
         let source = self.discovery.open(file)?;
         let folder = folder_name(self.discovery, file);
         let audit = checkpoint::Audit::of(&source, folder.as_deref(), &checkpoint::Options::default())?;
-        if let Some(message) = audit.outcome.not_read() {
+        if let Some(words) = audit.outcome.not_read() {
+            let message = format!("cannot be read: {words}");
             sum.survey.errors.push((self.discovery.path(file), message));
             return Ok(());
         }
