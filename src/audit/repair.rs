@@ -6,6 +6,7 @@
 //! | [`survey`](mod@survey) | one plan for each file that has something to repair |
 //! | [`guard`] | why a file is left alone |
 //! | [`mod@apply`] | plans become files, through the one door |
+//! | `left` | what is left, and what it would take |
 //! | [`told`] | what the journal is told: a line for its list, the autopsy |
 //! | [`world`] | the store around them, for the rules about stores |
 //! | [`back`] | repairs are taken back, late lines are brought over |
@@ -16,6 +17,7 @@
 pub mod apply;
 pub mod back;
 pub mod guard;
+mod left;
 pub mod survey;
 pub mod told;
 pub mod world;

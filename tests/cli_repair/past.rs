@@ -96,7 +96,7 @@ fn an_undo_carries_over_what_the_agent_appended() {
     fs::remove_file(&house.path).unwrap();
     let target = house.temp.join("original.jsonl");
     let wrote = house.bare().args(["--undo", &run, "--to"]).arg(&target).go();
-    assert_eq!((wrote.status, fs::read(&target).unwrap()), (Some(0), house.bytes.clone()), "{}", stderr(&wrote));
+    assert_eq!((wrote.status, fs::read(&target).unwrap()), (Some(0), house.bytes), "{}", stderr(&wrote));
 }
 
 #[test]

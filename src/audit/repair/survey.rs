@@ -5,7 +5,7 @@
 //! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
 //! bytes take the name, so that a dry run says what a run would do, refusals included.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::guard::{Guard, Refused, leads_out};
+use super::left::{Further, beyond, counts, why_left};
 use super::world::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
 use crate::audit::layers::folder_name;
@@ -244,7 +245,7 @@ impl Work<'_> {
         let mut further = Vec::new();
         for up_to in beyond(&planned.left, options.up_to) {
             let bolder = plan::Options { up_to, ..options.clone() };
-            further.push(Further::new(up_to, checkpoints::plan(&source, folder.as_deref(), &bolder)?.left));
+            further.push(Further::new(up_to, &checkpoints::plan(&source, folder.as_deref(), &bolder)?.left));
         }
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
@@ -300,7 +301,7 @@ impl Work<'_> {
             let mut bolder = plan::Options { up_to, ..options.clone() };
             bolder.relink.nearest = true;
             let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
-            further.push(Further::new(up_to, plan::plan(again, &bolder, self.meter)?.left));
+            further.push(Further::new(up_to, &plan::plan(again, &bolder, self.meter)?.left));
         }
         let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
         let mut plan = self.session_plan(&context, planned, &options, further)?;
@@ -437,33 +438,6 @@ struct Made {
     further: Vec<Further>,
 }
 
-/// What a repair up to another class would leave, by code.
-struct Further {
-    up_to: Fix,
-    left: BTreeMap<&'static str, u64>,
-}
-
-impl Further {
-    fn new(up_to: Fix, left: Vec<Finding>) -> Self {
-        Further { up_to, left: counts(&left) }
-    }
-}
-
-/// The classes beyond the chosen one, where something is left that has a class. What they would mend is tried, not promised:
-/// a consequence goes with its cause, and an index without a whole snapshot has nothing to salvage.
-fn beyond(left: &[Finding], up_to: Fix) -> impl Iterator<Item = Fix> + use<> {
-    let mends = left.iter().any(|f| f.rule.fix.is_some());
-    [Fix::Links, Fix::Content].into_iter().filter(move |class| mends && *class > up_to)
-}
-
-fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
-    let mut counts = BTreeMap::new();
-    for f in findings {
-        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-    }
-    counts
-}
-
 /// The file that a plan is made for.
 struct InHand<'a> {
     n: u32,
@@ -475,28 +449,6 @@ struct InHand<'a> {
 
 fn has(session: &Session, id: &str) -> bool {
     session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some()
-}
-
-fn why_left(
-    finding: &Finding,
-    counts: &BTreeMap<&'static str, u64>,
-    further: &[Further],
-    taken_back: &[(&'static str, String)],
-    options: &plan::Options,
-) -> String {
-    let code = finding.rule.code;
-    let fewer = |f: &&Further| f.left.get(code) < counts.get(code);
-    if let Some(further) = further.iter().find(fewer) {
-        return format!("it takes --up-to {}", further.up_to.name());
-    }
-    match finding.rule.fix {
-        None => "repair has no answer to it".to_owned(),
-        Some(_) => match taken_back.iter().find(|(c, _)| *c == code) {
-            Some((_, why)) => format!("its answer was taken back: {why}"),
-            None if finding.rule.fix > Some(options.up_to) => "nothing in the file answers it".to_owned(),
-            None => "no answer is sure enough".to_owned(),
-        },
-    }
 }
 
 /// A file that was written to so recently that its writer may be in the middle of a line.
