@@ -10,6 +10,7 @@ use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
 use crate::audit::measure::{self, Measured};
+use crate::metrics::cross_check::CrossCheck;
 use crate::report::metrics_json;
 use crate::report::progress::Progress;
 
@@ -31,6 +32,10 @@ pub struct Arguments {
     /// How the report is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
+    /// Count everything a second time by an independent method, and print
+    /// both; where they differ and nothing explains it, exit with status 70
+    #[arg(long)]
+    cross_check: bool,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -62,7 +67,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (bytes, files) = input.amount();
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let Input { discovery, stdin } = input;
-    let measured = arguments.reading.with_jobs(|| measure::measure(discovery, stdin.as_ref(), &meter))?;
+    let measured =
+        arguments.reading.with_jobs(|| measure::measure(discovery, stdin.as_ref(), arguments.cross_check, &meter))?;
     drop(progress);
     let status = status(&measured);
     if arguments.output.quiet {
@@ -77,9 +83,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
 }
 
 fn status(measured: &Measured) -> Status {
+    let is_defect = measured.cross_check.as_ref().is_some_and(CrossCheck::is_defect);
     let holds = [
         (Status::Interrupted, measured.interrupted),
-        (Status::Defect, !measured.defects.is_empty()),
+        (Status::Defect, !measured.defects.is_empty() || is_defect),
         (Status::Trouble, !measured.errors.is_empty()),
     ];
     Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))

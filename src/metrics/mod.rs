@@ -3,6 +3,7 @@
 pub mod catalogue;
 pub mod census;
 pub mod checkpoints;
+pub mod cross_check;
 pub mod figure;
 pub mod paths;
 pub mod readers;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::cross_check_json::{self, CrossCheckJson};
 use super::envelope::{Each, Head, PathField};
 use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
@@ -55,6 +56,8 @@ struct Document<'a, U: Serialize, D: Serialize, E: Serialize> {
     readers: ReadersJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cross_check: Option<Vec<CrossCheckJson<'a>>>,
     errors: E,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
@@ -109,6 +112,7 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
         more_stored_totals: measured.more_disagreements,
         readers: ReadersJson::new(measured),
         checkpoints: measured.checkpoints.as_ref().map(CheckpointsJson::from),
+        cross_check: measured.cross_check.as_ref().map(|check| cross_check_json::rows(check, discovery)),
         errors: Each(|| measured.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
         interrupted: measured.interrupted,
     };

@@ -9,6 +9,7 @@ pub mod chain_tree;
 pub mod chain_views;
 pub mod checkpoints_json;
 pub mod checkpoints_table;
+pub mod cross_check_json;
 pub mod envelope;
 pub mod explain;
 pub mod fields_json;
