@@ -11,6 +11,7 @@ pub mod keep;
 pub mod layers;
 mod live;
 pub mod measure;
+pub mod repair;
 mod scan;
 mod spread;
 mod totals;
@@ -28,6 +29,7 @@ use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
 pub use live::is_live;
+use scan::said;
 pub use scan::{add_stdin, below_store, is_session, scan, shape_of};
 pub use totals::Totals;
 
@@ -80,7 +82,7 @@ pub struct Resume {
     pub expected: u32,
     /// What is left after the agent's own cleaning (sid-code); `u32::MAX` where it does not clean.
     pub cleaned: u32,
-    /// What the model is then shown (sid-code); `u32::MAX` where nothing is trimmed.
+    /// What the model is then shown (sid-code), no summary standing in front; `u32::MAX` where nothing is trimmed.
     pub shown: u32,
     /// What is left out lawfully.
     pub lawful: Lawful,

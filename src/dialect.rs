@@ -28,6 +28,16 @@ impl Dialect {
         }
     }
 
+    /// The formats of its sessions that are read here.
+    pub fn formats(self) -> &'static str {
+        match self {
+            Dialect::Sid => "formats 2.0 and 3.0, and whole-file JSON before that",
+            Dialect::Claude => "clients 2.0 and 2.1, which state no format of their own",
+            Dialect::Pi => "formats 1 to 3",
+            Dialect::Openclaw => "pi's format 3, with its own leaf rule",
+        }
+    }
+
     /// The word for it on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {

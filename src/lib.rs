@@ -18,6 +18,7 @@
 //! | [`repair`] | findings in, plan out; pure |
 //! | [`commit`] | the one door: durable replace, journal, output files |
 //! | [`session`], [`audit`] | one session, and whole stores, through the rooms above |
+//! | [`predict`] | what a resume would do, state by state, and where the agent's rules err |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
 
@@ -29,6 +30,7 @@ pub mod commit;
 pub mod dialect;
 pub mod finding;
 pub mod metrics;
+pub mod predict;
 pub mod record;
 pub mod repair;
 pub mod report;

@@ -181,12 +181,14 @@ fn set_times(path: &Path, ms: i64) {
     touch(path, ms);
 }
 
-/// Every file of a store with its bytes.
+/// Every file of a store with its bytes; originals that a repair has left beside their sessions are none of it.
 fn bytes_of(store: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     if store.is_file() {
         return vec![(PathBuf::new(), fs::read(store).unwrap())];
     }
-    files_below(store).into_iter().map(|file| (file.clone(), fs::read(store.join(file)).unwrap())).collect()
+    let kept = |file: &Path| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".sid-audit-"));
+    let files = files_below(store).into_iter().filter(|file| !kept(file));
+    files.map(|file| (file.clone(), fs::read(store.join(file)).unwrap())).collect()
 }
 
 /// The part of a report that does not change with versions, wording and the place of the store.
@@ -245,8 +247,8 @@ fn finding(f: &Value) -> Value {
 
 /// Any other report, but for what names this build, this moment, and the words.
 fn whole(value: &Value) -> Value {
-    const LEFT_OUT: [&str; 8] =
-        ["tool", "taken_at", "effect", "next", "fingerprint", "journal_id", "message", "loader"];
+    const LEFT_OUT: [&str; 9] =
+        ["tool", "taken_at", "effect", "next", "fingerprint", "journal_id", "retained", "message", "loader"];
     match value {
         Value::Object(map) => {
             let kept = map.iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str()));

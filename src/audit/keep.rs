@@ -140,7 +140,7 @@ pub fn implied_id(path: &std::path::Path, dialect: Dialect, shape: Shape) -> Tex
 
 /// Every id under which a running agent may have registered this session: that of its name, those in its records, and
 /// sid-code's `trace_session_id`s, because a resumed session is registered under the id of the resuming process.
-pub(super) fn ids(session: &Session) -> BTreeSet<String> {
+pub fn ids(session: &Session) -> BTreeSet<String> {
     let mut ids = BTreeSet::from([implied_id(&session.path, session.dialect, session.shape).lossy()]);
     ids.extend(session_id(session).map(|id| id.lossy()));
     let facts = &session.facts;

@@ -65,7 +65,7 @@ pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usiz
 }
 
 /// The session that an index belongs to by its folder; none for an index that a person passed by itself, elsewhere.
-fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<String> {
+pub(super) fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<String> {
     let path = discovery.path(file);
     (file.name.as_ref() == OsStr::new("index.json"))
         .then(|| path.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned()))

@@ -313,7 +313,7 @@ impl Mender {
             let mut ready = vec![n];
             while let Some(n) = ready.pop() {
                 let p = graph.parent[n as usize];
-                if p < MISSING && p > n && !out[p as usize] {
+                if p < MISSING && !out[p as usize] {
                     waiting.entry(p).or_default().push(n);
                     continue;
                 }

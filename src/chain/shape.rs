@@ -2,6 +2,8 @@
 //!
 //! Linear time, four words a record: a subtree's figures are added up once, in an order in which children come first.
 
+use std::cell::OnceCell;
+
 use super::Chain;
 use super::graph::{Graph, MISSING};
 use crate::dialect::Dialect;
@@ -25,21 +27,35 @@ pub const NOWHERE: u32 = u32::MAX;
 
 /// Subtrees and adoption of one file.
 #[derive(Debug)]
-pub struct Shape {
-    /// By record.
-    pub below: Vec<Below>,
+pub struct Shape<'a> {
+    dialect: Dialect,
+    facts: &'a Facts,
+    graph: &'a Graph,
+    /// Added up when a rule first asks: a plain chain never does, and a million records would cost 16 MB for nothing.
+    below: OnceCell<Vec<Below>>,
     /// Whether the loader took the record (by the record that stands for its id).
     pub adopted: Vec<bool>,
 }
 
-impl Shape {
-    /// Adds up every subtree.
-    pub fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain) -> Self {
-        let count = facts.records.len();
-        let mut adopted = vec![false; count];
+impl<'a> Shape<'a> {
+    /// The shape of a file around what was adopted.
+    pub fn new(dialect: Dialect, facts: &'a Facts, graph: &'a Graph, chain: &Chain) -> Self {
+        let mut adopted = vec![false; facts.records.len()];
         for &n in &chain.adopted {
             adopted[n as usize] = true;
         }
+        Shape { dialect, facts, graph, below: OnceCell::new(), adopted }
+    }
+
+    /// What the subtree of a record holds.
+    pub fn below(&self, n: u32) -> Below {
+        self.below.get_or_init(|| self.add_up())[n as usize]
+    }
+
+    /// Adds up every subtree.
+    fn add_up(&self) -> Vec<Below> {
+        let Shape { dialect, facts, graph, adopted, .. } = self;
+        let (dialect, count) = (*dialect, facts.records.len());
         let mut below: Vec<Below> = (0..)
             .zip(&facts.records)
             .map(|(n, r)| {
@@ -67,7 +83,7 @@ impl Shape {
             parent.messages = parent.messages.saturating_add(child.messages);
             parent.left_assistants = parent.left_assistants.saturating_add(child.left_assistants);
         }
-        Shape { below, adopted }
+        below
     }
 }
 

@@ -18,7 +18,7 @@ use crate::chain::{self, Chain, Mode, Stop, linear};
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
 use crate::report::out::Out;
-use crate::report::{chain_json, chain_table, chain_tree, chain_views};
+use crate::report::{chain_json, chain_table, chain_tree, chain_views, html};
 use crate::rules::Context;
 use crate::session::{Session, Shape};
 use crate::store::liveness;
@@ -74,6 +74,8 @@ enum Format {
     Table,
     /// one document
     Json,
+    /// one page with a drawing, for a browser
+    Html,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +92,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let meter = interrupt::meter()?;
     let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
-    let mut session = match read(&mut input, arguments, &meter) {
+    let mut session = match input.session(&arguments.file, &meter) {
         Err(_) if meter.stopped() => return Ok(Status::Interrupted),
         read => read?,
     };
@@ -126,6 +128,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         taken_at: now,
         tail: tail.as_ref(),
         linear: linear.as_ref(),
+        verbose: arguments.output.verbose,
         blocks: (arguments.messages || arguments.tail.is_some()).then_some(content),
     };
     let fails = |finding: &crate::finding::Finding| arguments.policy.fail_on.fails(finding.severity);
@@ -150,6 +153,9 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
     if arguments.format == Format::Json {
         return chain_json::document(out, report);
     }
+    if arguments.format == Format::Html {
+        return html::chain::page(out, report);
+    }
     match (report.tail, report.linear) {
         (Some(tail), _) => chain_views::tail(out, report, tail, content),
         (None, Some(linear)) => chain_views::compare(out, report, linear),
@@ -157,37 +163,6 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
         (None, None) if arguments.tree => chain_tree::page(out, report),
         (None, None) => chain_table::page(out, report),
     }
-}
-
-/// Reads the one session that was named.
-fn read(input: &mut Input, arguments: &Arguments, meter: &Meter) -> anyhow::Result<Session> {
-    if let Some(source) = &input.stdin {
-        audit::add_stdin(&mut input.discovery, source);
-    }
-    let name = arguments.file.display();
-    if let Some((path, message)) = input.discovery.errors.first() {
-        return Err(Failure::new(format!("'{}' {message}", path.display())).into());
-    }
-    let file = match input.discovery.files.as_slice() {
-        [file] if audit::is_session(file.kind) => file,
-        _ => {
-            return Err(Failure::new(format!("'{name}' is no session file"))
-                .hint("`sid-audit scan` lists the sessions of a folder")
-                .into());
-        }
-    };
-    let Some(dialect) = file.dialect else {
-        return Err(Failure::new(format!("nothing in '{name}' tells whose session it is"))
-            .hint("name the agent with --dialect")
-            .into());
-    };
-    let source = match &input.stdin {
-        Some(source) => source.clone(),
-        None => input.discovery.open(file).map_err(|e| Failure::new(format!("'{name}' cannot be opened: {e}")))?,
-    };
-    let path = input.discovery.path(file);
-    Session::read(path, source, dialect, audit::shape_of(file.kind), meter)
-        .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
 }
 
 /// The chain of another record.

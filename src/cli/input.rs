@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::failure::Failure;
 use super::options::Reading;
-use crate::audit::is_session;
+use crate::audit::{self, is_session};
+use crate::session::Session;
+use crate::store::meter::Meter;
 use crate::store::{self, Discovery, Environment, FileKind, Source};
 
 /// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
@@ -40,6 +42,40 @@ impl Input {
             _ => return Err(Failure::new("standard input was given twice")),
         };
         Ok(Input { discovery: store::discover(paths, reading.dialect, &environment), stdin })
+    }
+
+    /// Reads the one session that was named.
+    ///
+    /// # Errors
+    /// What is no session, and whatever the system says.
+    pub fn session(&mut self, named: &Path, meter: &Meter) -> anyhow::Result<Session> {
+        if let Some(source) = &self.stdin {
+            audit::add_stdin(&mut self.discovery, source);
+        }
+        let name = named.display();
+        if let Some((path, message)) = self.discovery.errors.first() {
+            return Err(Failure::new(format!("'{}' {message}", path.display())).into());
+        }
+        let file = match self.discovery.files.as_slice() {
+            [file] if is_session(file.kind) => file,
+            _ => {
+                return Err(Failure::new(format!("'{name}' is no session file"))
+                    .hint("`sid-audit scan` lists the sessions of a folder")
+                    .into());
+            }
+        };
+        let Some(dialect) = file.dialect else {
+            return Err(Failure::new(format!("nothing in '{name}' tells whose session it is"))
+                .hint("name the agent with --dialect")
+                .into());
+        };
+        let source = match &self.stdin {
+            Some(source) => source.clone(),
+            None => self.discovery.open(file).map_err(|e| Failure::new(format!("'{name}' cannot be opened: {e}")))?,
+        };
+        let path = self.discovery.path(file);
+        Session::read(path, source, dialect, audit::shape_of(file.kind), meter)
+            .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
     }
 
     /// Whether there is anything to audit.

@@ -11,11 +11,12 @@ use super::status::Status;
 use super::{interrupt, write};
 use crate::audit::{self, Options, PLACES, Scan};
 use crate::finding::Finding;
+use crate::report::out::{self, Out};
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
-use crate::report::{json, scan_json};
+use crate::report::{html, json, junit, listed, sarif, scan_json};
 use crate::rules::baseline::{self, Baseline};
-use crate::rules::fingerprint::Fingerprints;
+use crate::rules::gate::Gate;
 
 /// Health of whole stores: every layer, every session, two verdicts each.
 ///
@@ -59,6 +60,12 @@ enum Format {
     Json,
     /// one line per session, to be put together from many machines
     Ndjson,
+    /// SARIF 2.1.0, for sites that track findings over time
+    Sarif,
+    /// JUnit XML: a test for each session, for CI
+    Junit,
+    /// one page that needs nothing else, for a browser
+    Html,
 }
 
 /// How many places of one finding the page names.
@@ -88,26 +95,89 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         write_baseline(path, &scan)?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
+    if arguments.output.quiet || arguments.format != Format::Table {
+        // A page has a place of its own for them.
+        complain(&scan);
+    }
     if arguments.output.quiet {
         return Ok(status);
     }
-    let report = scan_json::Report { scan: &scan, known: &known, taken_at: now };
     let mut out = arguments.output.open(&stores(&scan.discovery))?;
-    let extent = Extent {
-        all: arguments.all,
-        places: arguments.max_per_code.map_or(NAMED, |n| n as usize),
-        verbose: arguments.output.verbose,
-    };
-    let done = match arguments.format {
-        Format::Table => scan_table::page(&mut out, report, extent),
-        Format::Json => scan_json::document(&mut out, report),
-        Format::Ndjson => scan_json::lines(&mut out, report),
-    };
+    let print = Print { arguments, scan: &scan, known: &known, gate: &options.gate, now, status };
+    let done = print.to(&mut out);
     written(done.and_then(|()| out.finish()), status)
 }
 
+/// How many files that could not be read are named on standard error.
+const NAMED_ERRORS: usize = 10;
+
+/// Says on standard error what could not be read: a report that goes to a tool may be seen by nobody.
+fn complain(scan: &Scan) {
+    let all = || scan.errors.iter().chain(&scan.defects);
+    for (path, message) in all().take(NAMED_ERRORS) {
+        out::complain("error", &format!("'{}': {message}", path.display()), &[], None);
+    }
+    let more = all().count().saturating_sub(NAMED_ERRORS);
+    if more > 0 {
+        out::complain("error", &format!("{more} more files could not be read"), &[], None);
+    }
+}
+
+/// What the forms of the report are made of.
+struct Print<'a> {
+    arguments: &'a Arguments,
+    scan: &'a Scan,
+    known: &'a Baseline,
+    gate: &'a Gate,
+    now: i64,
+    status: Status,
+}
+
+impl Print<'_> {
+    fn to(&self, out: &mut Out) -> std::io::Result<()> {
+        let Print { arguments, scan, known, gate, now, status } = *self;
+        let report = scan_json::Report { scan, known, taken_at: now };
+        let extent = Extent {
+            all: arguments.all,
+            places: arguments.max_per_code.map_or(NAMED, |n| n as usize),
+            verbose: arguments.output.verbose,
+        };
+        match arguments.format {
+            Format::Table => scan_table::page(out, report, extent),
+            Format::Json => scan_json::document(out, report),
+            Format::Ndjson => scan_json::lines(out, report),
+            Format::Html => html::scan::page(out, report, arguments.all),
+            Format::Sarif => {
+                let report = sarif::Report {
+                    command: "scan",
+                    discovery: &scan.discovery,
+                    gate,
+                    known: arguments.policy.baseline.is_some().then_some(known),
+                    errors: &scan.errors,
+                    defects: &scan.defects,
+                    interrupted: scan.interrupted,
+                    exit: (status.number(), status.meaning()),
+                    taken_at: now,
+                };
+                sarif::document(out, report, || listed::of_scan(scan))
+            }
+            Format::Junit => {
+                let report = junit::Report {
+                    command: "scan",
+                    discovery: &scan.discovery,
+                    known,
+                    fails: &|finding| arguments.policy.fail_on.fails(finding.severity),
+                    errors: [&scan.errors, &scan.defects],
+                    taken_at: now,
+                };
+                junit::document(out, report, || listed::of_scan(scan))
+            }
+        }
+    }
+}
+
 fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> Status {
-    let failing = each(scan).any(|(_, below, findings)| known.unknown(findings, &below).any(&fails));
+    let failing = listed::of_scan(scan).any(|file| known.unknown(file.findings, &file.below).any(&fails));
     let holds = [
         (Status::Interrupted, scan.interrupted),
         (Status::Defect, !scan.defects.is_empty()),
@@ -117,32 +187,13 @@ fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> St
     Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))
 }
 
-/// The findings of each file that has some, with its path and that below its store; those of no single file last.
-fn each(scan: &Scan) -> impl Iterator<Item = (PathBuf, PathBuf, &[Finding])> {
-    let discovery = &scan.discovery;
-    let sessions = scan.sessions.iter().filter(|session| !session.findings().is_empty()).filter_map(|session| {
-        let file = discovery.files.get(session.file as usize)?;
-        let path = discovery.path(file);
-        let below = audit::below_store(discovery, file, &path).to_owned();
-        Some((path, below, session.findings()))
-    });
-    let indexes = scan.checkpoints.iter().filter(|index| !index.findings.is_empty()).filter_map(|index| {
-        let file = discovery.files.get(index.file as usize)?;
-        let path = discovery.path(file);
-        let below = audit::below_store(discovery, file, &path).to_owned();
-        Some((path, below, index.findings.as_slice()))
-    });
-    sessions.chain(indexes).chain(std::iter::once((PathBuf::new(), PathBuf::new(), scan.store.as_slice())))
-}
-
 fn write_baseline(path: &Path, scan: &Scan) -> Result<(), Failure> {
     let mut entries = Vec::new();
-    for (_, below, findings) in each(scan) {
-        let mut fingerprints = Fingerprints::new(&below);
-        entries.extend(findings.iter().map(|finding| baseline::Entry {
-            code: finding.rule.code.to_owned(),
-            path: finding.path.as_deref().unwrap_or(&below).to_string_lossy().into_owned(),
-            fingerprint: fingerprints.of(finding),
+    for file in listed::of_scan(scan) {
+        entries.extend(file.told(&Baseline::default()).map(|told| baseline::Entry {
+            code: told.finding.rule.code.to_owned(),
+            path: told.finding.path.as_deref().unwrap_or(&file.below).to_string_lossy().into_owned(),
+            fingerprint: told.fingerprint,
         }));
     }
     let document = baseline::Document::new(entries);

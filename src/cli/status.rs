@@ -1,5 +1,7 @@
 //! The exit statuses: one table for the program, the help, the man pages and the README.
 
+use crate::report::wrap::wrap;
+
 /// How a run ended. In the order of precedence: where several hold, the first is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
@@ -75,13 +77,17 @@ impl From<Status> for std::process::ExitCode {
 
 /// The table as it stands at the end of every help page.
 pub fn table(width: usize) -> String {
+    let mut all = Status::ALL;
+    all.sort_by_key(|status| status.number());
     let mut text = String::from("Exit status:\n");
-    for status in Status::ALL.into_iter().rev() {
-        for (at, line) in crate::report::wrap::wrap(status.meaning(), width.saturating_sub(7)).iter().enumerate() {
+    for status in all {
+        for (at, line) in wrap(status.meaning(), width.saturating_sub(7)).iter().enumerate() {
             let number = if at == 0 { status.number().to_string() } else { String::new() };
             text.push_str(&format!("  {number:<5}{line}\n"));
         }
     }
+    let order: Vec<String> = Status::ALL.iter().map(|status| status.number().to_string()).collect();
+    text.push_str(&format!("  Where several hold, the first of {} is given.\n", order.join(", ")));
     text
 }
 

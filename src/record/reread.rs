@@ -55,9 +55,10 @@ impl<'a> Reread<'a> {
             let start = (offset - self.at) as usize;
             return &self.window[start..start + length];
         }
-        // Only a reader that goes on forward gains by reading ahead. A jump (a branch's fork, far above its leaf) is read
-        // by itself and leaves the window where it was.
-        let onward = offset >= self.last && offset - self.last < AHEAD;
+        // Only a reader that goes on forward, behind the window or behind what was read last, gains by reading ahead. A
+        // jump (a branch's fork, far above its leaf) is read by itself and leaves the window where it was.
+        let behind = [self.last, self.at + self.window.len() as u64];
+        let onward = behind.iter().any(|end| offset.checked_sub(*end).is_some_and(|gap| gap < AHEAD));
         self.last = end;
         if onward {
             self.window = read(self.source, std::mem::take(&mut self.window), offset, length.max(WINDOW));
@@ -154,4 +155,27 @@ fn spelled(dialect: Dialect, kind: Kind) -> Option<&'static str> {
         (Dialect::Openclaw, Kind::Leaf) => "leaf",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stretch_is_that_of_the_file_whatever_was_read_before() {
+        let bytes: Vec<u8> =
+            (0..3 * WINDOW as u32 + 777).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let source = Source::from_bytes(bytes.clone());
+        let mut again = Reread::new(&source, Dialect::Claude);
+        let mut at = 1_u64;
+        for n in 0..20_000_u64 {
+            // Forward in small steps, with jumps in between.
+            let offset = if n % 7 == 3 { n * 7919 % bytes.len() as u64 } else { at };
+            let length = (n * 31 % 900) as usize;
+            at = (at + 40) % bytes.len() as u64;
+            let start = (offset as usize).min(bytes.len());
+            let want = &bytes[start..(start + length).min(bytes.len())];
+            assert_eq!(again.range(offset, length), want, "{offset} {length}");
+        }
+    }
 }

@@ -62,10 +62,16 @@ fn bad_lines(session: &Session, code: &'static str, kinds: &[BadKind]) -> io::Re
     Ok(edits)
 }
 
-/// Raw newlines inside a string become escaped ones.
+/// Raw newlines inside a string become escaped ones; one that stands within an escape goes.
 fn join(code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
-    let splices =
-        memchr::memchr_iter(b'\n', bytes).map(|i| Splice::replace(bad.offset + i as u64, 1, *b"\\n")).collect();
+    let splices = memchr::memchr_iter(b'\n', bytes)
+        .map(|i| {
+            let backslashes = bytes[..i].iter().rev().take_while(|b| **b == b'\\').count();
+            let escape = matches!(bytes.get(i + 1), Some(b'b' | b'f' | b'n' | b'r' | b't' | b'/'));
+            let at = bad.offset + i as u64;
+            if backslashes % 2 == 1 && escape { Splice::remove(at, 1) } else { Splice::replace(at, 1, *b"\\n") }
+        })
+        .collect();
     Edit::new(code, Fix::Bytes, Action::Join, bad.offset, splices).reason("raw newlines inside a string")
 }
 

@@ -39,6 +39,12 @@ pub enum Action {
     ReplaceBlock,
     /// A record is put in.
     InsertRecord,
+    /// An index that broke off ends behind its last whole snapshot.
+    Salvage,
+    /// An element of an index's list goes.
+    RemoveElement,
+    /// A counter changes.
+    SetCounter,
 }
 
 impl Action {
@@ -61,6 +67,9 @@ impl Action {
             Action::RemoveBlock => "remove block",
             Action::ReplaceBlock => "replace block",
             Action::InsertRecord => "insert record",
+            Action::Salvage => "salvage",
+            Action::RemoveElement => "remove element",
+            Action::SetCounter => "set counter",
         }
     }
 }

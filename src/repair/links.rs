@@ -2,18 +2,19 @@
 //!
 //! New parents are those of `chain::heal`, so that what the verdict promised is what a repair does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::path::PathBuf;
 
 use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
-use crate::chain::graph::{MISSING, numbered};
+use crate::chain::graph::{Graph, MISSING, numbered};
 use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, start_below};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
-use crate::record::facts::{Kind, Record, flag};
+use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
 use crate::session::Session;
@@ -27,6 +28,8 @@ pub struct Relink {
     pub decided: Vec<(String, String)>,
     /// Pointers that could be read in damaged bytes before those went to quarantine: child and parent by id.
     pub legible: Vec<(String, String)>,
+    /// Parents that this file lacks and another file of its store has, with that file. They are left as they are (C212).
+    pub elsewhere: Vec<(Id, PathBuf)>,
 }
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
@@ -72,22 +75,35 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
     let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
         return Ok(Vec::new());
     };
-    let mut edits = Vec::new();
+    let mut edits = match (code, session.dialect) {
+        ("C205", Dialect::Sid) => in_order(session, &healed)?,
+        _ => Vec::new(),
+    };
+    // A link to a record without an id is made in one step with the ids: neither is of use alone.
+    let is_nameless = |n: u32| match healed.origins[n as usize] {
+        Origin::Record(n) => !session.record(n).has(flag::ID_STRING),
+        Origin::Hidden(_) | Origin::MadeUp => false,
+    };
+    let needs_name = |l: &Link| {
+        let sure = l.evidence != Evidence::Nearest || relink.nearest;
+        l.broken.code() == code && sure && l.parent.is_some_and(is_nameless)
+    };
+    let named = code == "C209" || healed.links.iter().any(needs_name);
     // Ids that are given in this same step: a link may name one.
     let mut given: HashMap<u32, String> = HashMap::new();
-    if code == "C209" {
+    if named {
+        let wanting = wanting(session);
         for &n in &healed.named {
             if let Origin::Record(m) = healed.origins[n as usize]
-                && let Some((edit, id)) = give_id(session, &healed, n, m)?
+                && let Some((edit, id)) = give_id(session, &healed, &wanting, n, m)?
             {
                 edits.push(edit);
                 given.insert(m, id);
             }
         }
     }
-    for link in healed.links.iter().filter(|l| l.broken.code() == code) {
+    for link in healed.links.iter().filter(|l| l.broken.code() == code || (named && l.broken.code() == "C209")) {
         if link.broken == Broken::ParentBelow && session.dialect == Dialect::Sid {
-            edits.extend(behind_parent(session, &healed, link)?);
             continue;
         }
         edits.extend(new_parent(session, &healed, link, relink, &given)?);
@@ -95,8 +111,20 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
     Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
 }
 
+/// The last record that names each parent which no record of the file bears.
+fn wanting(session: &Session) -> HashMap<Id, u32> {
+    let lacks = |n: u32| session.graph.parent[n as usize] == MISSING;
+    numbered(&session.facts.records).filter(|(n, _)| lacks(*n)).map(|(n, r)| (r.parent, n)).collect()
+}
+
 /// Gives a record without an id the one that its child names, or one made from its bytes.
-fn give_id(session: &Session, healed: &Healed, n: u32, m: u32) -> io::Result<Option<(Edit, String)>> {
+fn give_id(
+    session: &Session,
+    healed: &Healed,
+    wanting: &HashMap<Id, u32>,
+    n: u32,
+    m: u32,
+) -> io::Result<Option<(Edit, String)>> {
     let record = session.record(m);
     if record.has(flag::LOSSY) {
         return Ok(None);
@@ -104,10 +132,9 @@ fn give_id(session: &Session, healed: &Healed, n: u32, m: u32) -> io::Result<Opt
     let text = again::text(&session.source, record)?;
     let (id_key, parent_key) = keys(session.dialect);
     let wanted = healed.records[n as usize].id;
-    let child = numbered(&session.facts.records)
-        .find(|(c, r)| *c > m && r.parent == wanted && session.graph.parent[*c as usize] == MISSING);
+    let child = wanting.get(&wanted).copied().filter(|c| *c > m);
     let id = match child {
-        Some((_, child)) => again::field(&session.source, child, &[parent_key]).map(|t| t.lossy()),
+        Some(child) => again::field(&session.source, session.record(child), &[parent_key]).map(|t| t.lossy()),
         None => Some(made::id(session.dialect, &session_id(session), &text, "C209")),
     };
     let Some(id) = id else { return Ok(None) };
@@ -129,6 +156,11 @@ fn new_parent(
     let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
     let record = session.record(child);
     let own = session.id(child).map(|id| id.lossy());
+    let elsewhere = relink.elsewhere.iter().any(|(id, _)| *id == record.parent);
+    if elsewhere && link.broken == Broken::MissingParent && !relink.decided.iter().any(|(c, _)| Some(c) == own.as_ref())
+    {
+        return Ok(None);
+    }
     let named = |list: &[(String, String)]| list.iter().find(|(c, _)| Some(c) == own.as_ref()).map(|(_, p)| p.clone());
     let (decided, legible) = (named(&relink.decided), named(&relink.legible));
     let parent = match (decided.as_ref().or(legible.as_ref()), link.parent) {
@@ -170,22 +202,94 @@ fn new_parent(
     ))
 }
 
-/// sid-code looks upwards only: a record moves behind its parent.
-fn behind_parent(session: &Session, healed: &Healed, link: &Link) -> io::Result<Option<Edit>> {
-    let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
-    let parent = session.graph.parent[child as usize];
-    if parent >= MISSING || parent <= child {
-        return Ok(None);
+/// sid-code looks upwards only: records move so that each stands behind its parent, and as few of them as can be.
+fn in_order(session: &Session, healed: &Healed) -> io::Result<Vec<Edit>> {
+    let below = healed.links.iter().filter(|l| l.broken == Broken::ParentBelow);
+    let below = below.filter_map(|l| match healed.origins[l.child as usize] {
+        Origin::Record(n) => Some(n),
+        Origin::Hidden(_) | Origin::MadeUp => None,
+    });
+    let Some(order) = parents_first(&session.graph, session.facts.records.len() as u32, &below.collect()) else {
+        return Ok(Vec::new());
+    };
+    let stays = longest_rising(&order);
+    let mut edits = Vec::new();
+    // What moves is put behind the last record that stays, or before the first of them.
+    let first = order.iter().copied().find(|n| stays.contains(n));
+    let (mut at, mut anchor) = match first {
+        Some(n) => (whole_line(session, session.record(n))?.0, None),
+        None => return Ok(Vec::new()),
+    };
+    for &n in &order {
+        let record = session.record(n);
+        let (start, end) = whole_line(session, record)?;
+        if stays.contains(&n) {
+            (at, anchor) = (end, Some(n));
+            continue;
+        }
+        let mut line = session.source.read_range(start, end - start)?;
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
+        }
+        if at == session.source.size() && !session.facts.terminated {
+            line.pop();
+            line.insert(0, b'\n');
+        }
+        let parent = session.graph.parent[n as usize];
+        let reason = match anchor {
+            Some(anchor) if anchor > n && parent < MISSING => {
+                format!("behind its parent on line {}", session.record(parent).line)
+            }
+            _ => "before the records that name it".to_owned(),
+        };
+        let splices = vec![Splice::remove(start, end - start), Splice::insert(at, line)];
+        edits.push(
+            Edit::new("C205", Fix::Links, Action::Move, start, splices).reason(reason).evidence(Evidence::Unique),
+        );
     }
-    let (start, end) = whole_line(session, session.record(child))?;
-    let (_, behind) = whole_line(session, session.record(parent))?;
-    let mut line = session.source.read_range(start, end - start)?;
-    if !line.ends_with(b"\n") {
-        line.push(b'\n');
+    Ok(edits)
+}
+
+/// The records in an order in which none stands before its parent: those of `below`, and what hangs on them, wait for it.
+/// None when some would wait for ever.
+fn parents_first(graph: &Graph, count: u32, below: &HashSet<u32>) -> Option<Vec<u32>> {
+    let (mut order, mut out) = (Vec::with_capacity(count as usize), vec![false; count as usize]);
+    let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
+    for n in 0..count {
+        let mut ready = vec![n];
+        while let Some(n) = ready.pop() {
+            let p = graph.parent[n as usize];
+            if p < MISSING && !out[p as usize] && (p < n || below.contains(&n)) {
+                waiting.entry(p).or_default().push(n);
+                continue;
+            }
+            out[n as usize] = true;
+            order.push(n);
+            ready.extend(waiting.remove(&n).unwrap_or_default().into_iter().rev());
+        }
     }
-    let splices = vec![Splice::remove(start, end - start), Splice::insert(behind, line)];
-    let reason = format!("behind its parent on line {}", session.record(parent).line);
-    Ok(Some(Edit::new("C205", Fix::Links, Action::Move, start, splices).reason(reason).evidence(Evidence::Unique)))
+    (order.len() == count as usize).then_some(order)
+}
+
+/// The members of a longest rising run of a sequence without repetition.
+fn longest_rising(order: &[u32]) -> HashSet<u32> {
+    // Of each length the place of the run's smallest last member, and for each place the one before it.
+    let (mut ends, mut before): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::with_capacity(order.len()));
+    for (at, n) in order.iter().enumerate() {
+        let length = ends.partition_point(|&e| order[e] < *n);
+        before.push(length.checked_sub(1).map_or(usize::MAX, |l| ends[l]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut run = HashSet::new();
+    let mut at = ends.last().copied().unwrap_or(usize::MAX);
+    while at != usize::MAX {
+        run.insert(order[at]);
+        at = before[at];
+    }
+    run
 }
 
 /// One of two equal copies goes: the later one, or the earlier where the loader's leaf or order would change.
@@ -325,4 +429,21 @@ pub(super) fn whole_line(session: &Session, record: &Record) -> io::Result<(u64,
         _ => 0,
     };
     Ok((record.offset, end + feed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_few_as_can_be_move() {
+        let stays = |order: &[u32]| {
+            let mut all: Vec<u32> = longest_rising(order).into_iter().collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(stays(&[0, 1, 2, 3]), [0, 1, 2, 3]);
+        assert_eq!(stays(&[0, 8, 2, 3, 4, 7, 1]), [0, 2, 3, 4, 7]);
+        assert!(stays(&[]).is_empty());
+    }
 }

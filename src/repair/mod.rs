@@ -3,12 +3,15 @@
 //! A plan is made in steps. Each step answers one code on the text as the step before left it, and the session is read
 //! again from that text, by the same rooms that read a file: what counts is never what an edit meant, only what the
 //! loader and all rules then say. A step that makes anything worse is taken back. `bytes`, `links` and `content` make
-//! the edits of their class; `text` holds the text as pieces of the file and new bytes; `made` is all that is made up.
+//! the edits of their class; `text` holds the text as pieces of the file and new bytes; `made` is all that is made up;
+//! `checkpoints` plans for indexes. `proof` holds a result against its plan before it takes the file's place.
 
 pub mod bytes;
+pub mod checkpoints;
 pub mod content;
 pub mod edit;
 pub mod links;
 pub mod made;
 pub mod plan;
+pub mod proof;
 pub mod text;

@@ -10,9 +10,12 @@ use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
 use super::{bytes, content, links};
-use crate::audit::{Resume, ResumeVerdict};
-use crate::finding::{Finding, Fix, Severity};
-use crate::record::facts::flag;
+use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
+use crate::chain::Mode;
+use crate::chain::heal::Evidence;
+use crate::finding::{Fact, Finding, Fix, Severity};
+use crate::record::facts::{Id, flag};
+use crate::rules::gate::Gate;
 use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -26,8 +29,10 @@ pub struct Options {
     pub relink: Relink,
     /// How an orphan call is answered: with a result, or by dropping it.
     pub answer_orphans: bool,
-    /// Codes that are answered although they are only information.
-    pub named: Vec<String>,
+    /// The findings that are answered; one that is only information, when it names that code itself.
+    pub gate: Gate,
+    /// Whether the session is being written to, so that what only shows that is no damage.
+    pub live: bool,
     /// The time that ages are taken against.
     pub now: i64,
 }
@@ -57,16 +62,22 @@ pub struct Quarantined {
 }
 
 /// A session's state before or after.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct State {
     /// Would a resume bring it back?
     pub resume: Resume,
+    /// How its loader reads it.
+    pub mode: Mode,
+    /// Would the API take it?
+    pub api: ApiVerdict,
+    /// The findings that make that verdict.
+    pub api_codes: Vec<&'static str>,
     /// Its findings, all places.
     pub findings: Vec<Finding>,
     /// The ids of the messages that come back, as keyed hashes, in order.
-    messages: Vec<crate::record::facts::Id>,
+    pub(super) messages: Vec<Id>,
     /// The id that a running agent would append to.
-    tail: crate::record::facts::Id,
+    pub(super) tail: Id,
 }
 
 /// A plan for one session.
@@ -115,7 +126,7 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
     let mut text = Text::new(&base);
     let (mut edits, mut taken_back): (Vec<Planned>, Vec<(&'static str, String)>) = (Vec::new(), Vec::new());
     let mut quarantined = Vec::new();
-    let (mut session, mut now) = (session, state_again(&before));
+    let (mut session, mut now) = (session, before.clone());
     for _ in 0..ROUNDS {
         let mut changed = false;
         // What failed before may hold now that something else is mended.
@@ -128,15 +139,16 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
                 let then = state(&read, options);
                 let class = way.iter().map(|e| e.class).max();
-                if let Some(worse) = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)) {
+                let worse = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class));
+                if let Some(worse) = worse.or_else(|| idle(code, &way, &now, &then)) {
                     failed.get_or_insert(worse);
                     continue;
                 }
                 for edit in way {
                     let offset = text.in_file(edit.at);
-                    for &(at, length) in &edit.quarantined {
-                        let from = text.in_file(at);
-                        quarantined.push(Quarantined { offset: from, length, line: 0, code: edit.code });
+                    // What an earlier step put in is no part of the file.
+                    for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| text.stretches(at, n)) {
+                        quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
                     }
                     edits.push(Planned { edit, offset, line: 0 });
                 }
@@ -155,15 +167,26 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
     let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
     answers.sort_unstable();
     answers.dedup();
-    let left = now.findings.iter().filter(|f| f.severity >= Severity::Warning).cloned().collect();
+    let left =
+        now.findings.iter().filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f)).cloned().collect();
     Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
 }
 
 /// Reads the state of a session: findings and verdict.
 pub fn state(session: &Session, options: &Options) -> State {
-    let context = Context { session, live: false, now: options.now, places: usize::MAX };
-    let (findings, healed) = rules::session_findings(&context);
+    let context = Context { session, live: options.live, now: options.now, places: usize::MAX };
+    let (mut findings, healed) = rules::session_findings(&context);
+    for finding in findings.iter_mut().filter(|f| f.rule.code == "C201") {
+        let parent = finding.facts.iter().find_map(|(name, fact)| match fact {
+            Fact::Word(parent) if *name == "missing_parent" => Some(Id::of(parent.as_bytes())),
+            _ => None,
+        });
+        if let Some((_, other)) = options.relink.elsewhere.iter().find(|(id, _)| Some(*id) == parent) {
+            *finding = rules::chain::in_other_session(finding, other);
+        }
+    }
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
+    let (api, api_codes) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
     // sid-code takes a tail whose id is no string for one without.
     let tail = session
@@ -173,22 +196,18 @@ pub fn state(session: &Session, options: &Options) -> State {
         .filter(|r| r.has(flag::ID_STRING))
         .map(|r| r.id)
         .unwrap_or_default();
-    State { resume, findings, messages, tail }
-}
-
-fn state_again(state: &State) -> State {
-    State { resume: state.resume, findings: state.findings.clone(), messages: state.messages.clone(), tail: state.tail }
+    State { resume, mode: session.chain.mode, api, api_codes, findings, messages, tail }
 }
 
 /// The codes that a repair of these options answers, in the order in which they are answered.
-fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
+pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
     let mut codes: Vec<(Fix, &'static str)> = findings
         .iter()
         .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
         .filter(|(fix, f)| {
             *fix <= options.up_to
-                && (f.severity >= Severity::Warning
-                    || options.named.iter().any(|n| n.eq_ignore_ascii_case(f.rule.code)))
+                && options.gate.keeps(f)
+                && (f.severity >= Severity::Warning || options.gate.names(f.rule.code))
         })
         .map(|(fix, f)| (fix, f.rule.code))
         .collect();
@@ -211,7 +230,7 @@ fn ways(session: &Session, code: &'static str, findings: &[Finding], options: &O
 
 /// What a step made worse, if anything (law 10): a message fewer, the tail gone, a finding at warning or above that was
 /// not there. What a longer chain brings to light of its own messages was there before, and is no loss.
-fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
+pub(super) fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
     let gentle = class.is_none_or(|c| c <= Fix::Links);
     if gentle && after.messages.len() < before.messages.len() {
         return Some(format!("{} of {} messages would come back", after.messages.len(), before.messages.len()));
@@ -234,15 +253,27 @@ fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
     })
 }
 
+/// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
+/// link that needs them.
+fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<String> {
+    let read = way.iter().any(|e| e.evidence == Some(Evidence::Legible));
+    let idle = code == "C209" && !read && after.messages.len() <= before.messages.len();
+    idle.then(|| "ids that are made up would bring nothing back".to_owned())
+}
+
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
-fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
+pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
     let gentle = class.is_none_or(|c| c <= Fix::Links);
     let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
     (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
 }
 
 /// Numbers the lines of the file that edits are about, in one reading of its line feeds.
-fn number_lines(base: &crate::store::Source, edits: &mut [Planned], quarantined: &mut [Quarantined]) -> io::Result<()> {
+pub(super) fn number_lines(
+    base: &crate::store::Source,
+    edits: &mut [Planned],
+    quarantined: &mut [Quarantined],
+) -> io::Result<()> {
     if edits.is_empty() && quarantined.is_empty() {
         return Ok(());
     }

@@ -85,6 +85,26 @@ impl Text {
         self.base.size()
     }
 
+    /// The stretches of the file that a stretch of this text is made of, new bytes left out.
+    pub fn stretches(&self, offset: u64, length: u64) -> Vec<(u64, u64)> {
+        let (mut at, end) = (0, offset + length);
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for piece in &self.pieces {
+            let (begin, stop) = (at.max(offset), (at + piece.size()).min(end));
+            if let Piece::Base(from, _) = piece
+                && begin < stop
+            {
+                let (from, length) = (from + (begin - at), stop - begin);
+                match found.last_mut() {
+                    Some((last, size)) if *last + *size == from => *size += length,
+                    _ => found.push((from, length)),
+                }
+            }
+            at += piece.size();
+        }
+        found
+    }
+
     /// What turns the file into this text.
     pub fn splices(&self) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();
@@ -180,6 +200,8 @@ mod tests {
         assert_eq!(bytes(&second), b"01A67C89!");
         assert_eq!(applied(base, &second.splices()), b"01A67C89!");
         assert_eq!((second.in_file(0), second.in_file(2), second.in_file(3)), (0, 6, 6));
+        assert_eq!((second.stretches(1, 4), second.stretches(2, 1)), (vec![(1, 1), (6, 2)], vec![]));
+        assert_eq!(Text::new(&file).spliced(&[Splice::insert(4, *b"-")]).stretches(2, 5), [(2, 4)]);
         assert_eq!(Text::new(&file).splices(), []);
     }
 }

@@ -50,6 +50,8 @@ pub struct Report<'a> {
     pub tail: Option<&'a Tail>,
     /// The line-by-line reader, when it was asked for.
     pub linear: Option<&'a Linear>,
+    /// Whether pages are to show more of each list.
+    pub verbose: bool,
     /// Whether messages are listed with their blocks, and whether with their text.
     pub blocks: Option<bool>,
 }

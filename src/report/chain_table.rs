@@ -8,12 +8,14 @@ use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, moments, number, paragraph, size};
-use super::{next, verdict};
+use super::{listed, next, verdict};
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::text::Text;
 
 /// How many rows of each list a page shows.
 const ROWS: usize = 20;
+/// With `--verbose`.
+const MANY_ROWS: usize = 1000;
 /// How many lines of heads and leaves are named.
 const PLACES: usize = 8;
 
@@ -61,7 +63,11 @@ pub(super) fn head(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     ])
 }
 
-fn how(mode: crate::chain::Mode) -> &'static str {
+fn limit(report: &Report<'_>) -> usize {
+    if report.verbose { MANY_ROWS } else { ROWS }
+}
+
+pub(super) fn how(mode: crate::chain::Mode) -> &'static str {
     use crate::chain::Mode;
     match mode {
         Mode::Chain => "upwards from the last line",
@@ -130,7 +136,7 @@ fn skipped(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     grid.print(out, |_, _| Ok(()))
 }
 
-fn meaning(reason: Reason) -> &'static str {
+pub(super) fn meaning(reason: Reason) -> &'static str {
     match reason {
         Reason::ForeignBranch => "on a branch that was left, or below another root",
         Reason::BeforeBoundary => "before a boundary behind which the context begins anew",
@@ -156,7 +162,7 @@ fn branches(out: &mut Out, report: &Report<'_>, rows: &Rows<'_>) -> io::Result<(
     out.gap()?;
     out.line([strong("Branches"), dim("  (each with what only it has)")])?;
     let mut grid = Grid::new(&["", "RECORDS", "MESSAGES", "FIRST", "LAST", "LINE", "LEAF"]).right(&[1, 2, 4, 5]);
-    for branch in telling.iter().take(ROWS) {
+    for branch in telling.iter().take(limit(report)) {
         let (style, mark) = if branch.adopted { (Style::Good, "adopted") } else { (Style::Plain, "left") };
         let (first, last) = moments(branch.times.0, branch.times.1);
         let line = u64::from(report.session.record(branch.leaf).line);
@@ -165,8 +171,8 @@ fn branches(out: &mut Out, report: &Report<'_>, rows: &Rows<'_>) -> io::Result<(
         grid.row(style, [mark.to_owned()].into_iter().chain(counts).chain([first, last, number(line), id]));
     }
     grid.print(out, |_, _| Ok(()))?;
-    if telling.len() > ROWS {
-        out.line([dim(format!("  and {} more branches", number((telling.len() - ROWS) as u64)))])?;
+    if telling.len() > limit(report) {
+        out.line([dim(format!("  and {} more branches", number((telling.len() - limit(report)) as u64)))])?;
     }
     if beside > 0 {
         let what = counted(beside as u64, "side run");
@@ -186,11 +192,11 @@ fn breaks(out: &mut Out, report: &Report<'_>, rows: &Rows<'_>) -> io::Result<()>
     }
     out.gap()?;
     out.line([strong("Breaks")])?;
-    for broken in all.iter().take(ROWS) {
+    for broken in all.iter().take(limit(report)) {
         paragraph(out, vec![plain("  ")], 4, &sentence(report, rows, broken.child, broken.gap))?;
     }
-    if all.len() > ROWS {
-        out.line([dim(format!("  and {} more", number((all.len() - ROWS) as u64)))])?;
+    if all.len() > limit(report) {
+        out.line([dim(format!("  and {} more", number((all.len() - limit(report)) as u64)))])?;
     }
     Ok(())
 }
@@ -230,22 +236,16 @@ fn findings(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     out.line([strong("Findings")])?;
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    for finding in sorted.iter().take(ROWS) {
-        let cause = finding.cause.as_deref().map(|cause| format!(" (cause: {cause})")).unwrap_or_default();
-        let times = match finding.count.unwrap_or(1) + finding.more.unwrap_or(0) {
-            1 => String::new(),
-            n => format!(", {} in all", number(n)),
-        };
+    for finding in sorted.iter().take(limit(report)) {
         let lead = vec![
             plain("  "),
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
             plain(format!("{}  ", finding.name_at_line())),
         ];
-        let effect = if finding.effect.is_empty() { String::new() } else { format!(": {}", finding.effect) };
-        paragraph(out, lead, 10, &format!("{}{effect}{cause}{times}", finding.rule.name))?;
+        paragraph(out, lead, 10, &listed::sentence(finding))?;
     }
-    if sorted.len() > ROWS {
-        out.line([dim(format!("  and {} more", number((sorted.len() - ROWS) as u64)))])?;
+    if sorted.len() > limit(report) {
+        out.line([dim(format!("  and {} more", number((sorted.len() - limit(report)) as u64)))])?;
     }
     let Some(worst) = sorted.first() else { return Ok(()) };
     out.gap()?;

@@ -59,7 +59,8 @@ pub fn messages(out: &mut Out, report: &Report<'_>, content: bool) -> io::Result
     head(out, report)?;
     out.gap()?;
     let all = returned(report);
-    out.line([strong(format!("{} come back", counted(all.len() as u64, "message")))])?;
+    let verb = if all.len() == 1 { "comes" } else { "come" };
+    out.line([strong(format!("{} {verb} back", counted(all.len() as u64, "message")))])?;
     list(out, report, all, content)
 }
 
@@ -173,7 +174,9 @@ pub fn tail(out: &mut Out, report: &Report<'_>, tail: &Tail, content: bool) -> i
         std::cmp::Ordering::Equal => String::new(),
         std::cmp::Ordering::Greater => format!(", {} fewer than asked for", tail.start - tail.plain),
     };
-    out.line([strong(format!("The last {} stand by themselves{moved}", counted(kept.len() as u64, "message")))])?;
+    let (last, verb) =
+        if kept.len() == 1 { ("message", "stands by itself") } else { ("messages", "stand by themselves") };
+    out.line([strong(format!("The last {} {last} {verb}{moved}", number(kept.len() as u64)))])?;
     if !tail.broken.is_empty() {
         let lines: Vec<String> =
             tail.broken.iter().take(ROWS).map(|&n| report.session.record(n).line.to_string()).collect();

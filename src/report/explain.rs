@@ -23,8 +23,18 @@ pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
         span(rule.severity.into(), rule.severity.name()),
         dim(format!("  fix: {}  since {}", rule.fix.map_or("none", Fix::name), rule.since)),
     ])?;
+    for (heading, text) in sections(rule) {
+        out.gap()?;
+        out.line([strong(heading)])?;
+        paragraph(out, vec![plain("  ")], 2, text)?;
+    }
+    Ok(())
+}
+
+/// A rule's text under its fixed headings: the same on every page that explains it.
+pub fn sections(rule: &Rule) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
     let doc = &rule.doc;
-    let headings = [
+    let sections = [
         ("What it is", Some(doc.what)),
         ("How it arises", Some(doc.arises)),
         ("What the agent does with it", Some(doc.agent)),
@@ -32,13 +42,7 @@ pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
         ("What repair loses", Some(doc.loses)),
         ("What a user sees", doc.error_text),
     ];
-    for (heading, text) in headings {
-        let Some(text) = text else { continue };
-        out.gap()?;
-        out.line([strong(heading)])?;
-        paragraph(out, vec![plain("  ")], 2, text)?;
-    }
-    Ok(())
+    sections.into_iter().filter_map(|(heading, text)| Some((heading, text?)))
 }
 
 /// Prints all rules, family by family.

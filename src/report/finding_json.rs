@@ -45,7 +45,7 @@ pub struct FindingJson<'a> {
 }
 
 /// Facts as one object, in the order in which the rule gave them.
-struct Facts<'a>(&'a [(&'static str, Fact)]);
+pub struct Facts<'a>(pub &'a [(&'static str, Fact)]);
 
 impl Serialize for Facts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -69,10 +69,14 @@ pub struct Under<'a> {
 }
 
 /// The findings of one file as JSON has them.
-pub fn findings<'a>(findings: &'a [Finding], under: Under<'_>, known: &Baseline) -> Vec<FindingJson<'a>> {
+pub fn findings<'a>(
+    findings: impl IntoIterator<Item = &'a Finding>,
+    under: Under<'_>,
+    known: &Baseline,
+) -> Vec<FindingJson<'a>> {
     let mut fingerprints = Fingerprints::new(under.below);
     findings
-        .iter()
+        .into_iter()
         .map(|finding| {
             let fingerprint = fingerprints.of(finding);
             FindingJson {

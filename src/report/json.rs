@@ -13,7 +13,17 @@ use super::neutral::is_active;
 /// # Errors
 /// Whatever the writer says.
 pub fn document<W: Write>(mut writer: W, value: &impl Serialize) -> io::Result<()> {
-    value.serialize(&mut Serializer::with_formatter(&mut writer, Rows::default()))?;
+    value.serialize(&mut Serializer::with_formatter(&mut writer, Rows::of(1)))?;
+    writer.write_all(b"\n")
+}
+
+/// Writes a document in which the object at this depth (the document itself is 1) is the one whose members and list
+/// elements stand on lines of their own.
+///
+/// # Errors
+/// Whatever the writer says.
+pub fn nested<W: Write>(mut writer: W, value: &impl Serialize, depth: usize) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut writer, Rows::of(depth)))?;
     writer.write_all(b"\n")
 }
 
@@ -23,7 +33,7 @@ pub fn document<W: Write>(mut writer: W, value: &impl Serialize) -> io::Result<(
 /// Whatever the writer says.
 pub fn rows<W: Write>(mut writer: W, values: &[impl Serialize]) -> io::Result<()> {
     // One deeper than it is: as if it were a member of a document.
-    values.serialize(&mut Serializer::with_formatter(&mut writer, Rows { depth: 1 }))?;
+    values.serialize(&mut Serializer::with_formatter(&mut writer, Rows { depth: 1, at: 1 }))?;
     writer.write_all(b"\n")
 }
 
@@ -62,13 +72,17 @@ impl Formatter for OneLine {
     }
 }
 
-/// Members of the document and elements of its lists on lines of their own.
-#[derive(Default)]
+/// Members of the object at depth `at` and elements of its lists on lines of their own.
 struct Rows {
     depth: usize,
+    at: usize,
 }
 
 impl Rows {
+    fn of(at: usize) -> Self {
+        Rows { depth: 0, at }
+    }
+
     fn separate<W: Write + ?Sized>(&self, writer: &mut W, first: bool, depth: usize) -> io::Result<()> {
         if !first {
             writer.write_all(b",")?;
@@ -85,14 +99,14 @@ impl Formatter for Rows {
 
     fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
         self.depth -= 1;
-        if self.depth == 0 {
+        if self.depth + 1 == self.at {
             writer.write_all(b"\n")?;
         }
         CompactFormatter.end_object(writer)
     }
 
     fn begin_object_key<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.separate(writer, first, 1)
+        self.separate(writer, first, self.at)
     }
 
     fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
@@ -106,7 +120,7 @@ impl Formatter for Rows {
     }
 
     fn begin_array_value<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.separate(writer, first, 2)
+        self.separate(writer, first, self.at + 1)
     }
 
     fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, text: &str) -> io::Result<()> {

@@ -1,6 +1,9 @@
 //! What a person or a tool reads; the only room that prints.
 //!
-//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`; what they share stands beside them.
+//! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands
+//! beside them. `sarif` and `junit` take the findings of any command (`listed` walks over them), `html` has pages for a
+//! browser, `man` makes the manual.
+//!
 //! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
 
 pub mod chain_json;
@@ -15,17 +18,31 @@ pub mod explain;
 pub mod fields_json;
 pub mod fields_table;
 pub mod finding_json;
+pub mod html;
+pub mod journal;
 pub mod json;
+pub mod junit;
+pub mod listed;
+pub mod man;
 pub mod metrics_json;
 pub mod neutral;
 pub mod next;
 pub mod out;
+pub mod predict_json;
+pub mod predict_table;
 pub mod progress;
+pub mod repair_diff;
+pub mod repair_json;
+pub mod repair_listed;
+pub mod repair_table;
+pub mod sarif;
 pub mod scan_json;
 pub mod scan_table;
 pub mod style;
 pub mod table;
+pub mod uri;
 pub mod usage_json;
 pub mod verdict;
+pub mod version;
 pub mod words;
 pub mod wrap;

@@ -11,7 +11,7 @@ use super::style::{END, Span, Style};
 /// When to colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Colour {
-    /// on a terminal; `NO_COLOR` and `CLICOLOR_FORCE` are honoured
+    /// on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured
     #[default]
     Auto,
     /// always
@@ -108,7 +108,7 @@ impl Out {
     pub fn line<'s>(&mut self, spans: impl IntoIterator<Item = Span<'s>>) -> io::Result<()> {
         for span in spans {
             let text = visible(&span.text);
-            if self.colour && span.style != Style::Plain {
+            if self.colour && span.style != Style::Plain && !text.is_empty() {
                 write!(self, "{}{text}{END}", span.style.code())?;
             } else {
                 self.write_all(text.as_bytes())?;
@@ -211,4 +211,22 @@ pub fn complain(word: &str, fact: &str, below: &[String], hint: Option<&str>) {
         message.push_str(&format!("hint: {}\n", visible(hint)));
     }
     let _ = io::stderr().lock().write_all(message.as_bytes());
+}
+
+/// Whether there is a person who reads the page and can answer.
+pub fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
+/// A question on standard error, answered by a line of standard input. Everything but yes is no; so is its end.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn ask(question: &str) -> io::Result<bool> {
+    let mut stderr = io::stderr().lock();
+    write!(stderr, "{} [y/N] ", visible(question))?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }

@@ -11,7 +11,8 @@ use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::usage_json::TotalJson;
 use crate::audit::layers::IndexAudit;
-use crate::audit::{self, ApiVerdict, Extra, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::audit::{self, ApiVerdict, Extra, Resume, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
 use crate::metrics::census::FieldVerdict;
@@ -40,6 +41,9 @@ struct Document<'a, S: Serialize, C: Serialize, E: Serialize> {
     store: StoreJson<'a>,
     totals: TotalsJson<'a>,
     errors: E,
+    /// Files on which sid-audit itself failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    defects: Vec<ErrorJson<'a>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
 }
@@ -60,6 +64,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
             store: StoreJson::new(report),
             totals: TotalsJson::new(scan),
             errors: Each(|| scan.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
+            defects: scan.defects.iter().map(|(path, message)| ErrorJson::new(path, message)).collect(),
             interrupted: scan.interrupted,
         },
     )
@@ -97,8 +102,10 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     for finding in StoreJson::new(report).findings {
         write_line(&mut writer, "store_finding", &taken_at, scan.discovery.roots.first(), finding)?;
     }
-    for (path, message) in &scan.errors {
-        write_line(&mut writer, "error", &taken_at, None, ErrorJson::new(path, message))?;
+    for (kind, list) in [("error", &scan.errors), ("defect", &scan.defects)] {
+        for (path, message) in list {
+            write_line(&mut writer, kind, &taken_at, None, ErrorJson::new(path, message))?;
+        }
     }
     #[derive(Serialize)]
     struct Last<'a> {
@@ -219,7 +226,12 @@ impl<'a> ApiJson<'a> {
     /// Of a session that was judged.
     pub fn new(session: &'a SessionAudit) -> Self {
         let codes = session.extra.as_deref().map(|extra| extra.api_codes.as_slice()).unwrap_or_default();
-        ApiJson { verdict: session.api.name(), codes }
+        ApiJson::of(session.api, codes)
+    }
+
+    /// A verdict and the findings that make it.
+    pub fn of(verdict: ApiVerdict, codes: &'a [&'static str]) -> Self {
+        ApiJson { verdict: verdict.name(), codes }
     }
 }
 
@@ -304,7 +316,11 @@ struct LawfulJson {
 impl ResumeJson {
     /// Of a session that was judged.
     pub fn new(session: &SessionAudit) -> Self {
-        let resume = &session.resume;
+        ResumeJson::of(&session.resume, session.mode, session.dialect)
+    }
+
+    /// Of a verdict, with how it was read and by whom.
+    pub fn of(resume: &Resume, mode: Mode, dialect: Dialect) -> Self {
         let looked_for = |n: u32| (n != u32::MAX).then_some(n);
         let lawful = resume.lawful;
         ResumeJson {
@@ -313,8 +329,8 @@ impl ResumeJson {
             expected: resume.expected,
             cleaned: looked_for(resume.cleaned),
             shown: looked_for(resume.shown),
-            mode: session.mode.name(),
-            loader: session.dialect.loader(),
+            mode: mode.name(),
+            loader: dialect.loader(),
             lawful: LawfulJson {
                 before_boundary: lawful.before_boundary,
                 other_branches: lawful.other_branches,

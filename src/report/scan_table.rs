@@ -12,7 +12,7 @@ use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
-use super::{next, verdict};
+use super::{listed, next, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::registry;
@@ -36,6 +36,8 @@ const COUNT: usize = 7;
 const NAMES: usize = 3;
 /// How many places where reading began are named.
 const ROOTS: usize = 4;
+/// How many notes about each of them are shown.
+const NOTES: usize = 2;
 /// How many files that could not be read are named.
 const ERRORS: usize = 10;
 
@@ -97,8 +99,10 @@ impl<'a> Page<'a> {
             counted(records, "record"),
             size(totals.bytes)
         ))])?;
-        let roots = &scan.discovery.roots;
-        for (n, root) in (0..).zip(roots).take(if self.extent.verbose { roots.len() } else { ROOTS }) {
+        // A folder that only holds homes has no session of its own to speak of; the homes follow.
+        let all = (0..).zip(&scan.discovery.roots);
+        let roots: Vec<_> = all.filter(|(n, root)| root.dialect.is_some() || self.has_sessions(*n)).collect();
+        for &(n, root) in roots.iter().take(if self.extent.verbose { roots.len() } else { ROOTS }) {
             let who = match root.dialect {
                 Some(dialect) => {
                     let of = versions(scan.versions.get(&n));
@@ -113,10 +117,8 @@ impl<'a> Page<'a> {
                 out.text(&format!("  {path}"))?;
                 out.line([dim(format!("    {who}"))])?;
             }
-            if self.extent.verbose {
-                for note in &root.notes {
-                    paragraph(out, vec![dim("    note: ")], 10, note)?;
-                }
+            for note in root.notes.iter().take(if self.extent.verbose { usize::MAX } else { NOTES }) {
+                paragraph(out, vec![dim("    note: ")], 10, note)?;
             }
         }
         if roots.len() > ROOTS && !self.extent.verbose {
@@ -127,6 +129,14 @@ impl<'a> Page<'a> {
             self.beside(out)?;
         }
         Ok(())
+    }
+
+    fn has_sessions(&self, root: u32) -> bool {
+        let discovery = &self.report.scan.discovery;
+        self.report.scan.sessions.iter().any(|session| {
+            let file = discovery.files.get(session.file as usize);
+            file.and_then(|file| discovery.folder(file)).is_some_and(|folder| folder.root == root)
+        })
     }
 
     /// What was found and is no session.
@@ -226,20 +236,19 @@ impl<'a> Page<'a> {
                     verdict::resume_words(session),
                     session.api.name().replace('_', " "),
                     codes(session),
-                    self.name(session),
+                    self.row_name(session),
                 ],
             );
         }
         let width = out.width();
         grid.print(out, |out, n| {
-            let session = self.worst[n];
-            match next::for_session(session.findings(), &self.path(session), session.shape) {
-                Some(command) if worst_of(session) >= Some(Severity::Warning) => {
+            match self.next(self.worst[n]) {
+                Some(command) => {
                     // Cut, a command could not be run: it stays whole, on a line of its own.
                     let lead = if command.len() + 11 > width { "    " } else { "           " };
                     out.line([dim(format!("{lead}{command}"))])
                 }
-                _ => Ok(()),
+                None => Ok(()),
             }
         })?;
         if shown < self.worst.len() {
@@ -247,6 +256,20 @@ impl<'a> Page<'a> {
             out.line([dim(format!("  and {more} more; --all lists every session"))])?;
         }
         Ok(())
+    }
+
+    /// The command that answers a session that needs a look.
+    fn next(&self, session: &SessionAudit) -> Option<String> {
+        let loud = worst_of(session) >= Some(Severity::Warning);
+        next::for_session(session.findings(), &self.path(session), session.shape).filter(|_| loud)
+    }
+
+    /// In short where the command below has the whole path.
+    fn row_name(&self, session: &SessionAudit) -> String {
+        match self.next(session) {
+            Some(_) => short(&self.path(session)),
+            None => self.name(session),
+        }
     }
 
     /// What was found, once per code; information without places.
@@ -386,7 +409,7 @@ impl Group {
     }
 
     fn add(&mut self, finding: &Finding, name: &str, places: usize) {
-        self.count += finding.count.unwrap_or(1) + finding.more.unwrap_or(0);
+        self.count += listed::stands_for(finding);
         if self.last_file != name {
             self.files += 1;
             self.last_file = name.to_owned();
@@ -420,7 +443,7 @@ fn as_many(names: &[String], count: u64, room: usize) -> String {
 }
 
 /// ` 2.0.9 to 2.1.10`: the oldest and the newest version that was seen.
-fn versions(seen: Option<&BTreeSet<String>>) -> String {
+pub(super) fn versions(seen: Option<&BTreeSet<String>>) -> String {
     let key = |version: &&String| -> Vec<u64> { version.split('.').map(|part| part.parse().unwrap_or(0)).collect() };
     let oldest = seen.and_then(|seen| seen.iter().min_by_key(key));
     let newest = seen.and_then(|seen| seen.iter().max_by_key(key));
@@ -432,7 +455,7 @@ fn versions(seen: Option<&BTreeSet<String>>) -> String {
 }
 
 /// A file's own name, its middle left out when it is long: names begin and end differently.
-fn short(path: &Path) -> String {
+pub(super) fn short(path: &Path) -> String {
     const LONGEST: usize = 24;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let name = name.strip_suffix(".jsonl").map(str::to_owned).unwrap_or(name);
@@ -445,12 +468,12 @@ fn short(path: &Path) -> String {
     format!("{head}…{tail}")
 }
 
-fn worst_of(session: &SessionAudit) -> Option<Severity> {
+pub(super) fn worst_of(session: &SessionAudit) -> Option<Severity> {
     session.findings().iter().map(|finding| finding.severity).max()
 }
 
 /// What sorts the worst first: what does not come back, what would be refused, severity, how many messages are lost.
-fn badness(session: &SessionAudit) -> impl Ord + use<> {
+pub(super) fn badness(session: &SessionAudit) -> impl Ord + use<> {
     let errors = session.findings().iter().filter(|f| f.severity == Severity::Error).count();
     (
         session.resume.verdict,

@@ -156,7 +156,7 @@ mod tests {
         let mut out = Out::memory(40);
         grid.print(&mut out, |_, _| Ok(())).unwrap();
         let page = String::from_utf8(out.into_bytes()).unwrap();
-        assert_eq!(page, "  A           N  PATH\n  x\\x1b[2J    7  …th/to/a/session.jsonl\n  yy        123  b\n");
+        assert_eq!(page, "  A           N  PATH\n  x\\x1b[2J    7  …ath/to/a/session.jsonl\n  yy        123  b\n");
         assert!(page.lines().all(|line| line.width() <= 40));
     }
 

@@ -15,7 +15,7 @@ pub fn number(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 && digits.len() > 4 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) && digits.len() > 4 {
             text.push('\'');
         }
         text.push(digit);

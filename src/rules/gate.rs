@@ -1,6 +1,6 @@
 //! The one gate between rules and reports: which codes a person asked for, and which severity fails the run.
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Rule, Severity};
 
 /// Which findings are kept. A selector is a code (`L101`), a family letter (`L`), a name, or `ALL`.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,12 @@ impl Gate {
 
     /// Whether this finding is kept.
     pub fn keeps(&self, finding: &Finding) -> bool {
-        let hit = |words: &[String]| words.iter().any(|w| matches(w, finding.rule.code, finding.rule.name));
+        self.admits(finding.rule)
+    }
+
+    /// Whether this rule's findings are kept.
+    pub fn admits(&self, rule: &Rule) -> bool {
+        let hit = |words: &[String]| words.iter().any(|w| matches(w, rule.code, rule.name));
         (self.select.is_empty() || hit(&self.select)) && !hit(&self.ignore)
     }
 

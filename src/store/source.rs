@@ -142,6 +142,24 @@ impl Source {
         Ok(bytes)
     }
 
+    /// The SHA-256 of its bytes.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn sha256(&self) -> io::Result<[u8; 32]> {
+        use sha2::{Digest, Sha256};
+        let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; 256 * 1024]);
+        loop {
+            match self.read_at(at, &mut buffer)? {
+                0 => return Ok(hash.finalize().into()),
+                n => {
+                    hash.update(&buffer[..n]);
+                    at += n as u64;
+                }
+            }
+        }
+    }
+
     /// Its physical lines, through one reused buffer.
     pub fn lines(&self) -> Lines<'_> {
         Lines::new(self)

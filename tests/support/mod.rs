@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`random`], [`time`], [`temp`] | fixed seeds, fixed times, folders that go away |
 //! | [`claude`], [`sid`], [`pi`] | healthy homes of each agent: an audit must stay silent about them |
+//! | [`damage`] | what happens to session files |
 //! | [`bench`] | the store that speed is measured on |
 //! | [`writer`] | sessions that are being written to while they are read |
 //! | [`run`] | the binary with a time limit, a clean environment and parsed JSON |
@@ -16,6 +17,7 @@
 
 pub mod bench;
 pub mod claude;
+pub mod damage;
 pub mod pi;
 pub mod random;
 pub mod run;

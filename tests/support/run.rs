@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -43,6 +43,7 @@ impl Outcome {
 pub struct Run {
     command: Command,
     limit: Duration,
+    stdin: Option<Vec<u8>>,
 }
 
 impl Run {
@@ -54,7 +55,7 @@ impl Run {
         for name in ["SID_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR", "CLICOLOR_FORCE", "COLUMNS"] {
             command.env_remove(name);
         }
-        Run { command, limit: Duration::from_secs(60) }
+        Run { command, limit: Duration::from_secs(60), stdin: None }
     }
 
     /// Adds an argument.
@@ -78,6 +79,18 @@ impl Run {
         self
     }
 
+    /// Gives it these bytes on standard input.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// The command itself, for a test that talks to the child while it runs.
+    pub fn command(self) -> Command {
+        self.command
+    }
+
     /// Ends the run, and the test, after this time.
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Self {
@@ -87,11 +100,16 @@ impl Run {
 
     /// Runs it to its end.
     pub fn go(mut self) -> Outcome {
-        self.command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let input = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+        self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
         let start = Instant::now();
         let mut child = self.command.spawn().expect("the binary can be started");
         let stdout = drain(child.stdout.take().expect("piped"));
         let stderr = drain(child.stderr.take().expect("piped"));
+        if let (Some(bytes), Some(mut pipe)) = (self.stdin.take(), child.stdin.take()) {
+            // A child that ends early closes its end; what it says then is the outcome.
+            std::thread::spawn(move || pipe.write_all(&bytes));
+        }
         let (status, peak) = wait(&mut child, start + self.limit).unwrap_or_else(|| {
             panic!("still running after {:?}: {:?}", self.limit, self.command);
         });

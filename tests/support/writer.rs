@@ -31,12 +31,13 @@ impl Writer {
         session.turn();
         let folder = home.join("projects").join(super::claude::slug(&session.project));
         let path = folder.join(format!("{}.jsonl", session.id));
+        back_up(home, &mut session);
         write(&path, session.bytes());
         session.rows.clear();
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
-            let (path, stop) = (path.clone(), Arc::clone(&stop));
-            std::thread::spawn(move || append(&path, session, widest, &stop))
+            let (home, path, stop) = (home.to_owned(), path.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || append(&home, &path, session, widest, &stop))
         };
         Writer { path, stop, thread: Some(thread) }
     }
@@ -54,11 +55,19 @@ impl Drop for Writer {
     }
 }
 
-fn append(path: &Path, mut session: Session, widest: u64, stop: &AtomicBool) -> u64 {
+/// The client writes a backup before the row that names it.
+fn back_up(home: &Path, session: &mut Session) {
+    for (name, text) in std::mem::take(&mut session.backups) {
+        write(&home.join("file-history").join(&session.id).join(name), text);
+    }
+}
+
+fn append(home: &Path, path: &Path, mut session: Session, widest: u64, stop: &AtomicBool) -> u64 {
     let mut file = OpenOptions::new().append(true).open(path).expect("our own file");
     let (mut rng, mut written) = (Rng::new(99), 0);
     while !stop.load(Ordering::Relaxed) {
         session.turn();
+        back_up(home, &mut session);
         let bytes = session.bytes();
         session.rows.clear();
         let mut rest = &bytes[..];

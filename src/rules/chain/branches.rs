@@ -46,7 +46,7 @@ fn extra_roots(view: &View<'_>, found: &mut Collector) {
                     .at(view.context.place(n))
                     .severity(severity)
                     .effect(effect)
-                    .fact("messages_below", view.shape.below[n as usize].messages),
+                    .fact("messages_below", view.shape.below(n).messages),
             );
         }
         message_above |= crate::chain::shape::is_shown(session.dialect, record);
@@ -62,7 +62,7 @@ fn is_lawful_root(view: &View<'_>, n: u32, record: &Record) -> bool {
         // A root whose key is missing is C209's; a start record begins a chain by right.
         return record.kind == Kind::Start || !record.has(flag::PARENT_KEY) || record.id == record.parent;
     }
-    let below = view.shape.below[n as usize];
+    let below = view.shape.below(n);
     record.any(LAWFUL) || below.first_prompt == NOWHERE || cleared_below(view, n) || is_rewind_to_first_prompt(view, n)
 }
 
@@ -95,12 +95,12 @@ fn is_rewind_to_first_prompt(view: &View<'_>, n: u32) -> bool {
     let before = facts.records[..n as usize].iter().rev().find(|r| session.graph.has_kind(r));
     let same_process = before.is_some_and(|b| b.version == record.version && b.session == record.session);
     same_process
-        && heads.map(|(m, _)| view.shape.below[m as usize]).any(|b: Below| b.first_prompt != NOWHERE)
+        && heads.map(|(m, _)| view.shape.below(m)).any(|b: Below| b.first_prompt != NOWHERE)
         && began_with_prompt(view, n)
 }
 
 fn began_with_prompt(view: &View<'_>, n: u32) -> bool {
-    view.shape.below[n as usize].first_prompt == n
+    view.shape.below(n).first_prompt == n
 }
 
 /// C208. In sid-code any two records of different ids below one; elsewhere two branches with a prompt of their own that
@@ -137,7 +137,7 @@ fn second_writers(view: &View<'_>, found: &mut Collector) {
                     session.record(taken).line
                 ))
                 .fact("branch_lines", vec![i64::from(session.record(a).line), i64::from(session.record(b).line)])
-                .fact("messages_left", view.shape.below[left as usize].messages),
+                .fact("messages_left", view.shape.below(left).messages),
         );
     }
 }
@@ -146,24 +146,24 @@ fn second_writers(view: &View<'_>, found: &mut Collector) {
 fn by_turns(view: &View<'_>, children: &[u32]) -> Option<(u32, u32)> {
     let session = view.context.session;
     let speaks = |c: &&u32| {
-        let b = &view.shape.below[**c as usize];
+        let b = view.shape.below(**c);
         b.first_prompt != NOWHERE && !session.record(**c).any(flag::SIDECHAIN | flag::TEAM)
     };
     let mut branches: Vec<u32> = children.iter().filter(speaks).copied().collect();
-    branches.sort_unstable_by_key(|&c| view.shape.below[c as usize].first_prompt);
+    branches.sort_unstable_by_key(|&c| view.shape.below(c).first_prompt);
     // Branches in the order of their first prompt: the one that lasts longest so far is the only one that can overlap.
     let mut longest: Option<u32> = None;
     for &c in &branches {
-        let this = view.shape.below[c as usize];
+        let this = view.shape.below(c);
         if let Some(before) = longest {
-            let other = view.shape.below[before as usize];
+            let other = view.shape.below(before);
             let goes_on = other.last_message != NOWHERE && other.last_message > this.first_prompt;
             let both_talk = this.messages > 1 || other.messages > 1;
             if goes_on && both_talk && session.record(before).id != session.record(c).id {
                 return Some((before, c));
             }
         }
-        let last = |c: u32| match view.shape.below[c as usize].last_message {
+        let last = |c: u32| match view.shape.below(c).last_message {
             NOWHERE => 0,
             n => n + 1,
         };
@@ -200,7 +200,7 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
             graph.children(p).iter().copied().filter(|&c| session.record(c).id != session.record(n).id).find(|&c| {
                 !view.shape.adopted[c as usize]
                     && !session.record(c).any(flag::SIDECHAIN | flag::TEAM)
-                    && view.shape.below[c as usize].left_assistants > 0
+                    && view.shape.below(c).left_assistants > 0
             });
         if let Some(left) = left.filter(|_| speaks) {
             lowest = Some((p, n, left));
@@ -210,13 +210,13 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
     let Some((fork, taken, left)) = lowest else { return };
     let leaf = session.chain.leaf.unwrap_or(taken);
     let loader = session.dialect.loader();
-    let left_leaf = view.shape.below[left as usize].last_message;
+    let left_leaf = view.shape.below(left).last_message;
     let mut finding = STRAY_LEAF
         .at(view.context.place(leaf))
         .effect(format!("{loader} takes the line that stands last in the file, and with it a branch without an answer"))
         .fact("fork_line", session.record(fork).line)
-        .fact("messages_taken", view.shape.below[taken as usize].messages)
-        .fact("messages_left", view.shape.below[left as usize].messages);
+        .fact("messages_taken", view.shape.below(taken).messages)
+        .fact("messages_left", view.shape.below(left).messages);
     if left_leaf != NOWHERE {
         finding = finding.fact("left_leaf_line", session.record(left_leaf).line);
     }

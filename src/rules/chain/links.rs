@@ -61,7 +61,7 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
         if !found.wants(MISSING_PARENT.code) {
             continue;
         }
-        let below = view.shape.below[n as usize].messages > 0;
+        let below = view.shape.below(n).messages > 0;
         let head = first == Some(n);
         let cause = bad_line_before(view, n)
             .unwrap_or_else(|| if head { "head cut off".to_owned() } else { "lost line".to_owned() });
@@ -87,7 +87,7 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
             },
             (false, _) => finding.effect("the branch that hangs here is not the one that a resume takes"),
         };
-        found.add(finding.fact("messages_below", view.shape.below[n as usize].messages));
+        found.add(finding.fact("messages_below", view.shape.below(n).messages));
     }
     hidden_missing_parents(view, &inside, found);
 }

@@ -47,7 +47,7 @@ pub use links::in_other_session;
 /// What the rules of this family share about one session.
 struct View<'a> {
     context: &'a Context<'a>,
-    shape: Shape,
+    shape: Shape<'a>,
     healed: Option<Healed>,
 }
 

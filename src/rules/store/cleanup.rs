@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::World;
 use super::view::Corrupt;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Doc, Finding, Place, Rule, Severity};
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::{FileEntry, FileKind, Layout, Source};
@@ -102,7 +102,7 @@ struct Candidate {
     corrupt: bool,
 }
 
-fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt) -> crate::finding::Finding {
+fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt) -> Finding {
     let path = world.discovery.path(file);
     DELETION_AHEAD
         .at(Place::default())
@@ -143,28 +143,37 @@ fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
             beyond.push(candidate.file);
         }
     }
-    if !old.is_empty() {
-        let days = kept.max_age.unwrap_or(0) / DAY_MS;
-        let effect = format!(
-            "{} deletes {} at its next interactive start: not updated for {days} days",
-            Dialect::Sid.loader(),
-            counted(old.len() as u64, "session")
-        );
-        grouped(world, store, &old, &format!("older than {days} days"), effect, first);
+    if old.is_empty() && beyond.is_empty() {
+        return;
     }
-    if !beyond.is_empty() {
-        let effect = format!(
-            "{} deletes {} at its next interactive start: beyond the newest {}",
-            Dialect::Sid.loader(),
-            counted(beyond.len() as u64, "session"),
-            kept.max_count
-        );
-        grouped(world, store, &beyond, &format!("beyond the newest {}", kept.max_count), effect, None);
-    }
+    let days = kept.max_age.unwrap_or(0) / DAY_MS;
+    let (by_age, by_number) = (format!("older than {days} days"), format!("beyond the newest {}", kept.max_count));
+    let reason = match (old.is_empty(), beyond.is_empty()) {
+        (false, true) => by_age,
+        (true, _) => by_number,
+        (false, false) => format!("{by_age}, or {by_number}"),
+    };
+    let effect = format!(
+        "{} deletes {} at its next interactive start: {reason}",
+        Dialect::Sid.loader(),
+        counted((old.len() + beyond.len()) as u64, "session")
+    );
+    let (older, further) = (old.len(), beyond.len());
+    old.extend(beyond);
+    old.sort_unstable();
+    let finding = grouped(world, store, &old, &reason, effect, first);
+    finding.facts.extend([("older", older.into()), ("beyond_number", further.into())]);
 }
 
 /// One finding for many files of a store; of a single file that a person passed it belongs to the file.
-fn grouped(world: &mut World<'_>, store: u32, files: &[u32], reason: &str, effect: String, due: Option<i64>) {
+fn grouped<'w>(
+    world: &'w mut World<'_>,
+    store: u32,
+    files: &[u32],
+    reason: &str,
+    effect: String,
+    due: Option<i64>,
+) -> &'w mut Finding {
     let paths: Vec<String> = files.iter().take(FILES).map(|&n| world.path_text(n)).collect();
     let mut finding = DELETION_AHEAD
         .at(Place::default())
@@ -182,7 +191,7 @@ fn grouped(world: &mut World<'_>, store: u32, files: &[u32], reason: &str, effec
         [one] => world.is_single(*one).then_some(*one),
         _ => None,
     };
-    world.add(single, finding);
+    world.add(single, finding)
 }
 
 fn claude(world: &mut World<'_>) {

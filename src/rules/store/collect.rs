@@ -19,7 +19,7 @@ use crate::session::{Session, Shape};
 use crate::store::Discovery;
 
 /// What store rules need of one session.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SessionNote {
     /// When sid-code says it was last updated, in milliseconds since 1970.
     updated: i64,
@@ -30,7 +30,7 @@ pub struct SessionNote {
 }
 
 /// What a session has beyond the usual.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Extra {
     /// Hashes of other ids that it is known by.
     pub(super) ids: Vec<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Extra {
 }
 
 /// Where a session was forked from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fork {
     /// Hash of the source's id; none where only its path is known.
     pub(super) source: Option<u64>,
@@ -286,10 +286,16 @@ pub struct StoreCollector {
 }
 
 /// What was gathered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Collected {
     pub(super) notes: Vec<SessionNote>,
     pub(super) sample: Sample,
+}
+
+impl Clone for StoreCollector {
+    fn clone(&self) -> Self {
+        StoreCollector { inner: Mutex::new(self.lock().clone()) }
+    }
 }
 
 impl Default for StoreCollector {
@@ -324,6 +330,17 @@ impl StoreCollector {
             inner.sample.add(&part);
             level = inner.sample.level();
         }
+    }
+
+    /// The same with this session in the place of the one that was taken for the file.
+    #[must_use]
+    pub fn with(&self, session: &Session, file: u32, discovery: &Discovery, live: bool) -> Self {
+        let mut collected = self.lock().clone();
+        collected.notes.retain(|note| note.file != file);
+        collected.sample.forget(file);
+        let other = StoreCollector { inner: Mutex::new(collected) };
+        other.add(session, file, discovery, live);
+        other
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {

@@ -11,7 +11,7 @@ use super::collect::Fork;
 use super::sample::Sample;
 use super::scan::scan_ids;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Doc, Finding, Place, Rule, Severity};
 use crate::rules::counted;
 
 pub(super) static MISSING_FORK_SOURCE: Rule = Rule {
@@ -50,9 +50,12 @@ pub(super) static INCOMPLETE_FORK: Rule = Rule {
     },
 };
 
+/// So many bytes of sources are read again; forks beyond them are judged by their number of messages only.
+const SEARCHED: u64 = 256 << 20;
+
 pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
     let mut gone: BTreeMap<u32, Vec<(u32, String)>> = BTreeMap::new();
-    let mut found = Vec::new();
+    let (mut found, mut budget) = (Vec::new(), SEARCHED);
     let by_path =
         |note: &super::SessionNote| note.extra().and_then(|e| e.fork.as_ref()).is_some_and(|f| f.source.is_none());
     let names = if world.notes.iter().any(by_path) { world.sessions_by_name() } else { HashMap::new() };
@@ -64,7 +67,7 @@ pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
         if source.is_none() && world.is_whole(store) {
             gone.entry(store).or_default().push((note.file, fork.named.clone()));
         }
-        found.extend(incomplete(world, sample, note.file, fork, source).map(|f| (note.file, f)));
+        found.extend(incomplete(world, sample, note.file, fork, source, &mut budget).map(|f| (note.file, f)));
     }
     drop(names);
     for (file, finding) in found {
@@ -102,7 +105,8 @@ fn incomplete(
     file: u32,
     fork: &Fork,
     source: Option<u32>,
-) -> Option<crate::finding::Finding> {
+    budget: &mut u64,
+) -> Option<Finding> {
     let loader = Dialect::Sid.loader();
     let finding = || INCOMPLETE_FORK.at(Place::line(u64::from(fork.line))).path(&world.path(file));
     if let Some((announced, here)) = fork.messages.filter(|(announced, here)| here < announced) {
@@ -120,6 +124,7 @@ fn incomplete(
     }
     // The sample need not hold it: the source itself is asked.
     let entry = &world.discovery.files[source as usize];
+    *budget = budget.checked_sub(entry.size)?;
     let opened = world.discovery.open(entry).ok()?;
     let hits = scan_ids(&opened, entry.dialect, HashSet::from([tail.short()]), true).ok()?;
     hits.is_empty().then(|| {

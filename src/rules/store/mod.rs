@@ -95,6 +95,8 @@ pub struct StoreReport {
     pub elsewhere: Vec<Elsewhere>,
     /// What could not be read.
     pub errors: Vec<(PathBuf, String)>,
+    /// Every id by which a session is known, for rules about other layers.
+    pub aliases: Aliases,
 }
 
 /// A parent that lives in another file of the store.
@@ -141,6 +143,7 @@ pub fn check_store(
     known::check(&mut world);
     world.report.elsewhere = copies::elsewhere(&world, &mut sample);
     let mut report = world.report;
+    report.aliases = aliases;
     report.findings.sort_by(|a, b| (a.0, a.1.rule.code, &a.1.path).cmp(&(b.0, b.1.rule.code, &b.1.path)));
     report
 }
@@ -158,8 +161,12 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    fn add(&mut self, file: Option<u32>, finding: Finding) {
-        self.report.findings.push((file, finding));
+    /// Adds a finding, of one session or of none; what is returned may be added to.
+    fn add(&mut self, file: Option<u32>, finding: Finding) -> &mut Finding {
+        let all = &mut self.report.findings;
+        all.push((file, finding));
+        let last = all.len() - 1;
+        &mut all[last].1
     }
 
     /// A file that had to be read and could not.

@@ -35,7 +35,7 @@ pub(super) const BUDGET: usize = 1 << 19;
 const LOWEST: u32 = 24;
 
 /// What is known of records across files.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Sample {
     entries: Vec<Entry>,
     /// One of 2^level records is kept.
@@ -104,6 +104,11 @@ impl Sample {
                 self.entries.retain(|e| passes(e.check, level));
             }
         }
+    }
+
+    /// Lets a file's records go, before another reading of it is added.
+    pub(super) fn forget(&mut self, file: u32) {
+        self.entries.retain(|e| e.file != file);
     }
 
     fn sort(&mut self) {

@@ -1,0 +1,152 @@
+//! The repair of whole stores: every session planned and its plan proven, those told apart that may not be written to,
+//! and the rest handed to `commit`.
+//!
+//! | file | what it does |
+//! | --- | --- |
+//! | [`survey`](mod@survey) | one plan for each file that has something to repair |
+//! | [`guard`] | why a file is left alone |
+//! | [`mod@apply`] | plans become files, through the one door |
+//! | [`told`] | what the journal is told: a line for its list, the autopsy |
+//! | [`world`] | the store around them, for the rules about stores |
+//! | [`back`] | repairs are taken back, late lines are brought over |
+//!
+//! How an edit is found is `repair`'s, how a file is replaced is `commit`'s; whom to ask and what to print is decided in
+//! `cli`. A plan that is kept holds no descriptor and no text of the file: a store may have thousands of damaged ones.
+
+pub mod apply;
+pub mod back;
+pub mod guard;
+pub mod survey;
+pub mod told;
+pub mod world;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::commit::{Fingerprint, Sha};
+use crate::dialect::Dialect;
+use crate::finding::Finding;
+use crate::repair::checkpoints::IndexState;
+use crate::repair::plan::{self, Planned, Quarantined, State};
+use crate::repair::text::Splice;
+use crate::session::Shape;
+
+pub use apply::{Applied, Applying, Failed, apply};
+pub use guard::Refused;
+pub use survey::{Survey, survey};
+
+/// What a repair is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How far it may go.
+    pub plan: plan::Options,
+    /// How long a file in an agent's home must have been left alone.
+    pub idle: Duration,
+    /// The user's word that the agents are closed.
+    pub closed: bool,
+    /// Whether nothing will be written, so that a file which was written to a moment ago is no obstacle.
+    pub dry: bool,
+}
+
+/// What a plan is about, before and after.
+#[derive(Clone, Debug)]
+pub enum Subject {
+    /// A session.
+    Session(Box<SessionPlan>),
+    /// A checkpoint index.
+    Index(Box<IndexPlan>),
+}
+
+impl Subject {
+    /// What the file is, for rules about paths.
+    pub fn shape(&self) -> Shape {
+        match self {
+            Subject::Session(session) => session.shape,
+            Subject::Index(_) => Shape::Main,
+        }
+    }
+}
+
+/// What is known of an index before and after.
+#[derive(Clone, Debug)]
+pub struct IndexPlan {
+    /// The session that its folder is named for.
+    pub folder: Option<String>,
+    /// What it was planned with.
+    pub options: plan::Options,
+    /// How it is now.
+    pub before: IndexState,
+    /// How it will be.
+    pub after: IndexState,
+}
+
+/// What is known of a session before and after.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    /// What it is.
+    pub shape: Shape,
+    /// What it was planned with: what was asked for, and what is known of this session.
+    pub options: plan::Options,
+    /// How it is now.
+    pub before: State,
+    /// How it will be.
+    pub after: State,
+}
+
+/// The plan for one file.
+#[derive(Clone, Debug)]
+pub struct FilePlan {
+    /// The file's place in [`crate::store::Discovery::files`].
+    pub file: u32,
+    /// Its path.
+    pub path: PathBuf,
+    /// Its path below its store.
+    pub below: PathBuf,
+    /// The store that it must lie in, when there is one.
+    pub within: Option<PathBuf>,
+    /// Whose it is.
+    pub dialect: Dialect,
+    /// What it is, before and after.
+    pub subject: Subject,
+    /// The hashes of its bytes before and after.
+    pub sha256: [Sha; 2],
+    /// The codes that the plan answers.
+    pub answers: Vec<&'static str>,
+    /// The edits, in the order in which they were made.
+    pub edits: Vec<Planned>,
+    /// What turns the file into its repaired bytes.
+    pub splices: Vec<Splice>,
+    /// What goes to quarantine.
+    pub quarantined: Vec<Quarantined>,
+    /// What stays, and why.
+    pub left: Vec<Left>,
+    /// The state of the file that the plan was made from.
+    pub fingerprint: Fingerprint,
+    /// Why it will not be applied.
+    pub refused: Option<Refused>,
+    /// What a person should know about it.
+    pub warnings: Vec<String>,
+    /// The plan that takes the nearest links, too, when they were not allowed and would mend something.
+    pub nearest: Option<Box<FilePlan>>,
+}
+
+impl FilePlan {
+    /// Whether the chosen classes could do something.
+    pub fn has_work(&self) -> bool {
+        !self.edits.is_empty()
+    }
+
+    /// Whether it may be applied.
+    pub fn may_be_applied(&self) -> bool {
+        self.has_work() && self.refused.is_none()
+    }
+}
+
+/// A finding that stays.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// The finding.
+    pub finding: Finding,
+    /// Why.
+    pub why: String,
+}

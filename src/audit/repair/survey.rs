@@ -1,0 +1,477 @@
+//! One plan for each file that has something to repair: read, planned and proven in parallel, in an order that depends
+//! on the paths alone.
+//!
+//! Every session is read once for the store around it (see `world`), and those that have something to repair once more
+//! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
+//! bytes take the name, so that a dry run says what a run would do, refusals included.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use super::guard::{Guard, Refused, leads_out};
+use super::world::World;
+use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
+use crate::audit::layers::folder_name;
+use crate::audit::{PLACES, below_store, is_session, keep, shape_of};
+use crate::chain::heal::Evidence;
+use crate::checkpoint::{self, audit::Outcome};
+use crate::commit::{Fingerprint, Sha};
+use crate::dialect::Dialect;
+use crate::finding::{Finding, Fix, Severity};
+use crate::record::facts::Id;
+use crate::repair::checkpoints;
+use crate::repair::plan::{self, Plan, Planned, Quarantined};
+use crate::repair::proof::{self, Promise};
+use crate::repair::text::Text;
+use crate::rules::checkpoints::index_findings;
+use crate::rules::store::StoreCollector;
+use crate::rules::{self, Context};
+use crate::session::Session;
+use crate::store::meter::Meter;
+use crate::store::{Discovery, FileEntry, FileKind, Source, liveness};
+
+/// How long a writer is given to end the line that it has begun.
+const SETTLE: Duration = Duration::from_millis(200);
+/// Only a file that changed this recently may have such a writer.
+const RECENT: Duration = Duration::from_secs(60);
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Session files that were read.
+    pub sessions: u64,
+    /// Checkpoint indexes that were read.
+    pub indexes: u64,
+    /// One plan for each file that has something to repair, or something that a repair of another class could; in the
+    /// order of the paths.
+    pub plans: Vec<FilePlan>,
+    /// What could not be read. Exit status 2.
+    pub errors: Vec<(PathBuf, String)>,
+    /// Files on which sid-audit itself failed. Exit status 70.
+    pub defects: Vec<(PathBuf, String)>,
+    /// Decisions (`--relink CHILD=PARENT`) whose child was found, by place in the list.
+    pub decided: Vec<usize>,
+    /// The store around them; none when there is nothing to repair in it.
+    pub world: Option<World>,
+    /// Whether it was stopped before all files were read.
+    pub interrupted: bool,
+}
+
+/// Plans the repair of every session that was found.
+pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
+    let guard = Guard::new(discovery, options);
+    let wanted = |file: &FileEntry| is_session(file.kind) || file.kind == FileKind::CheckpointIndex;
+    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| wanted(file)).map(|(n, _)| n).collect();
+    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let collector = StoreCollector::default();
+    let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
+    let first = work.all(&order, Work::look);
+    if first.wait && !meter.stopped() {
+        std::thread::sleep(SETTLE);
+    }
+    let mut survey = first.survey;
+    let candidates: Vec<u32> = order.iter().copied().filter(|n| first.candidates.contains(n)).collect();
+    if !candidates.is_empty() && !meter.stopped() {
+        let world = World::new(discovery, collector.clone(), guard.registrations(), options.plan.now);
+        let work = Work { world: Some(&world), ..work };
+        let second = work.all(&candidates, Work::plan);
+        survey.add(second.survey);
+        survey.world = Some(world);
+    }
+    survey.plans.sort_by_key(|plan| plan.file);
+    survey.errors.extend(guard.unread.iter().cloned());
+    survey.errors.sort();
+    survey.defects.sort();
+    survey.decided.sort_unstable();
+    survey.decided.dedup();
+    survey.interrupted = meter.stopped();
+    survey
+}
+
+impl Survey {
+    fn add(&mut self, other: Survey) {
+        self.sessions += other.sessions;
+        self.indexes += other.indexes;
+        self.plans.extend(other.plans);
+        self.errors.extend(other.errors);
+        self.defects.extend(other.defects);
+        self.decided.extend(other.decided);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    discovery: &'a Discovery,
+    options: &'a Options,
+    guard: &'a Guard,
+    collector: &'a StoreCollector,
+    /// The store, once all of it was read.
+    world: Option<&'a World>,
+    meter: &'a Meter,
+}
+
+/// What one worker has so far.
+#[derive(Default)]
+struct Sum {
+    survey: Survey,
+    /// Files that have something to plan.
+    candidates: BTreeSet<u32>,
+    /// Whether one of them may have a writer that is in the middle of a line.
+    wait: bool,
+}
+
+/// A session in hand.
+struct Hand {
+    path: PathBuf,
+    source: Source,
+    meta: Metadata,
+    session: Session,
+    ids: BTreeSet<String>,
+    live: bool,
+}
+
+impl Work<'_> {
+    /// Takes each file of the list once.
+    fn all(&self, order: &[u32], one: impl Fn(&Self, u32, &mut Sum) -> io::Result<()> + Sync) -> Sum {
+        let next = AtomicUsize::new(0);
+        let parts = rayon::broadcast(|_| {
+            let mut sum = Sum::default();
+            while let Some(&n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.meter.stopped() {
+                    break;
+                }
+                let path = || self.discovery.path(&self.discovery.files[n as usize]);
+                match catch_unwind(AssertUnwindSafe(|| one(self, n, &mut sum))) {
+                    Ok(Ok(())) => {}
+                    Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
+                    Ok(Err(e)) => sum.survey.errors.push((path(), format!("cannot be read: {e}"))),
+                    Err(panic) => sum.survey.defects.push((path(), crate::audit::said(panic.as_ref()))),
+                }
+                self.meter.done();
+            }
+            sum
+        });
+        parts.into_iter().fold(Sum::default(), |mut all, part| {
+            all.survey.add(part.survey);
+            all.candidates.extend(part.candidates);
+            all.wait |= part.wait;
+            all
+        })
+    }
+
+    /// Reads a session; none when nobody knows whose it is.
+    fn take(&self, n: u32) -> io::Result<Option<Hand>> {
+        let file = &self.discovery.files[n as usize];
+        let Some(dialect) = file.dialect else { return Ok(None) };
+        let path = self.discovery.path(file);
+        let source = self.discovery.open(file)?;
+        let Source::File { file: descriptor, .. } = &source else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
+        };
+        let meta = descriptor.metadata()?;
+        let session = Session::read(path.clone(), source.clone(), dialect, shape_of(file.kind), self.meter)?;
+        let ids = if self.guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
+        let known: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
+        Ok(Some(Hand { path, source, meta, session, ids, live }))
+    }
+
+    /// Whether a finding is to be answered.
+    fn asks_for(&self, f: &Finding) -> bool {
+        let gate = &self.options.plan.gate;
+        (f.severity >= Severity::Warning || gate.names(f.rule.code)) && f.rule.fix.is_some() && gate.keeps(f)
+    }
+
+    /// The first look: what the store needs to know of it, and whether there is anything to plan.
+    fn look(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
+            return self.look_at_index(n, sum);
+        }
+        let Some(hand) = self.take(n)? else {
+            let message = "nothing in it tells whose session it is; name the agent with --dialect";
+            sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), message.to_owned()));
+            return Ok(());
+        };
+        sum.survey.sessions += 1;
+        self.collector.add(&hand.session, n, self.discovery, hand.live);
+        let now = self.options.plan.now;
+        let (findings, _) =
+            rules::session_findings(&Context { session: &hand.session, live: hand.live, now, places: PLACES });
+        let decided = self.options.plan.relink.decided.iter();
+        let named = decided.zip(0..).filter(|((child, _), _)| has(&hand.session, child)).map(|(_, at)| at);
+        sum.survey.decided.extend(named);
+        if findings.iter().any(|f| self.asks_for(f)) {
+            sum.candidates.insert(n);
+            sum.wait |= !self.options.closed && !hand.session.facts.terminated && is_recent(&hand.meta);
+        }
+        Ok(())
+    }
+
+    fn look_at_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        let source = self.discovery.open(file)?;
+        let folder = folder_name(self.discovery, file);
+        let audit = checkpoint::Audit::of(&source, folder.as_deref(), &checkpoint::Options::default())?;
+        if let Outcome::TooLarge { what, limit } = audit.outcome {
+            let message = format!("is not read: {what} is beyond the limit of {limit}");
+            sum.survey.errors.push((self.discovery.path(file), message));
+            return Ok(());
+        }
+        sum.survey.indexes += 1;
+        if index_findings(&audit, PLACES).iter().any(|f| self.asks_for(f)) {
+            sum.candidates.insert(n);
+        }
+        Ok(())
+    }
+
+    /// The plan of an index that has something to repair.
+    fn plan_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let file = &self.discovery.files[n as usize];
+        let (path, source) = (self.discovery.path(file), self.discovery.open(file)?);
+        let Source::File { file: descriptor, .. } = &source else { return Ok(()) };
+        let meta = descriptor.metadata()?;
+        let folder = folder_name(self.discovery, file);
+        let options = self.options.plan.clone();
+        let planned = checkpoints::plan(&source, folder.as_deref(), &options)?;
+        if planned.edits.is_empty() && !planned.left.iter().any(|f| f.rule.fix.is_some()) {
+            return Ok(());
+        }
+        let new = planned.text.source();
+        let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
+        let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
+        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let made = Made {
+            edits: planned.edits,
+            quarantined: planned.quarantined,
+            answers: planned.answers,
+            left: planned.left,
+            taken_back: planned.taken_back,
+            text: planned.text,
+            wrong,
+        };
+        let (before, after) = (planned.before, planned.after);
+        let subject =
+            Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
+        sum.survey.plans.push(self.file_plan(&context, made, &options, subject)?);
+        Ok(())
+    }
+
+    /// The plan of a session that has something to repair.
+    fn plan(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
+        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
+            return self.plan_index(n, sum);
+        }
+        let Some(Hand { path, source, meta, session, ids, live }) = self.take(n)? else { return Ok(()) };
+        let file = &self.discovery.files[n as usize];
+        let (dialect, shape) = (session.dialect, shape_of(file.kind));
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut options = plan::Options { live, ..self.options.plan.clone() };
+        self.decisions(&session, &mut options, sum);
+        if let Some(world) = self.world {
+            options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
+        }
+        let planned = plan::plan(session, &options, self.meter)?;
+        let mut nearest = None;
+        if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
+            let mut bolder = options.clone();
+            bolder.relink.nearest = true;
+            let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
+            let other = plan::plan(again, &bolder, self.meter)?;
+            let takes_nearest = other.edits.iter().any(|e| e.edit.evidence == Some(Evidence::Nearest));
+            nearest = takes_nearest.then_some((other, bolder));
+        }
+        let mends = |f: &Finding| f.rule.fix.is_some();
+        if planned.is_empty() && nearest.is_none() && !planned.left.iter().any(mends) {
+            return Ok(());
+        }
+        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let mut plan = self.session_plan(&context, planned, &options)?;
+        if let Some((other, bolder)) = nearest {
+            // Also what has no answer of its own may go with the link.
+            for left in &mut plan.left {
+                if !other.left.iter().any(|f| f.rule.code == left.finding.rule.code) {
+                    left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
+                }
+            }
+            plan.nearest = Some(Box::new(self.session_plan(&context, other, &bolder)?));
+        }
+        sum.survey.plans.push(plan);
+        Ok(())
+    }
+
+    /// Which decisions of the user are about this session. A parent that it does not have would only move the break.
+    fn decisions(&self, session: &Session, options: &mut plan::Options, sum: &mut Sum) {
+        for (child, parent) in std::mem::take(&mut options.relink.decided) {
+            if !has(session, &child) {
+                continue;
+            }
+            if has(session, &parent) {
+                options.relink.decided.push((child, parent));
+            } else {
+                sum.survey.errors.push((session.path.clone(), format!("has no record '{parent}' to link to")));
+            }
+        }
+    }
+
+    /// Proves the plan of a session, and makes it the plan of its file.
+    fn session_plan(&self, context: &InHand<'_>, planned: Plan, options: &plan::Options) -> io::Result<FilePlan> {
+        let file = &self.discovery.files[context.n as usize];
+        let shape = shape_of(file.kind);
+        let mut wrong = Vec::new();
+        if !planned.is_empty() {
+            let dialect = file.dialect.unwrap_or(Dialect::Sid);
+            let new = planned.text.source();
+            let result = Session::read(context.path.to_owned(), new, dialect, shape, self.meter)?;
+            let class = planned.edits.iter().map(|e| e.edit.class).max();
+            let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
+            wrong = match self.world {
+                Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
+                    proof::repaired(&promise, result, options, Some(store), self.meter)
+                }),
+                None => proof::repaired(&promise, result, options, None, self.meter),
+            }?;
+        }
+        let subject = SessionPlan { shape, options: options.clone(), before: planned.before, after: planned.after };
+        let made = Made {
+            edits: planned.edits,
+            quarantined: planned.quarantined,
+            answers: planned.answers,
+            left: planned.left,
+            taken_back: planned.taken_back,
+            text: planned.text,
+            wrong,
+        };
+        self.file_plan(context, made, options, Subject::Session(Box::new(subject)))
+    }
+
+    fn file_plan(
+        &self,
+        context: &InHand<'_>,
+        made: Made,
+        options: &plan::Options,
+        subject: Subject,
+    ) -> io::Result<FilePlan> {
+        let &InHand { n, path, source, meta, ids } = context;
+        let file = &self.discovery.files[n as usize];
+        let work = !made.edits.is_empty();
+        let root = self.discovery.root(file);
+        let before = source.sha256()?;
+        let after = if work { made.text.source().sha256()? } else { before };
+        let mut refused = None;
+        let mut warnings = Vec::new();
+        if work {
+            refused = leads_out(self.discovery, file, path);
+            refused = refused.or_else(|| self.guard.refuses(path, ids, meta, root.is_some_and(|r| r.store.is_some())));
+            if !made.wrong.is_empty() {
+                let reason = format!("would not be what its repair announces: {}", made.wrong.join("; "));
+                refused = Some(Refused { path: path.to_owned(), reason, hint: None });
+            }
+            if changed(source, meta)? {
+                let hint = "repair again: the plan is made anew from what is there now";
+                refused = Some(Refused::new(path, "was written to while it was read", hint));
+            }
+            warnings.extend(other_names(meta));
+        }
+        let left = made.left.into_iter().map(|finding| {
+            let why = why_left(&finding, &made.taken_back, options);
+            Left { finding, why }
+        });
+        Ok(FilePlan {
+            file: n,
+            path: path.to_owned(),
+            below: below_store(self.discovery, file, path).to_owned(),
+            within: root.and_then(|r| r.store.clone()),
+            dialect: file.dialect.unwrap_or(Dialect::Sid),
+            subject,
+            sha256: [Sha(before), Sha(after)],
+            answers: made.answers,
+            edits: made.edits,
+            splices: made.text.splices(),
+            quarantined: made.quarantined,
+            left: left.collect(),
+            fingerprint: fingerprint(meta, Sha(before)),
+            refused,
+            warnings,
+            nearest: None,
+        })
+    }
+}
+
+/// What a planner made, for a session or an index.
+struct Made {
+    edits: Vec<Planned>,
+    quarantined: Vec<Quarantined>,
+    answers: Vec<&'static str>,
+    left: Vec<Finding>,
+    taken_back: Vec<(&'static str, String)>,
+    text: Text,
+    /// What the proof found.
+    wrong: Vec<String>,
+}
+
+/// The file that a plan is made for.
+struct InHand<'a> {
+    n: u32,
+    path: &'a Path,
+    source: &'a Source,
+    meta: &'a Metadata,
+    ids: &'a [&'a str],
+}
+
+fn has(session: &Session, id: &str) -> bool {
+    session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some()
+}
+
+fn why_left(finding: &Finding, taken_back: &[(&'static str, String)], options: &plan::Options) -> String {
+    let code = finding.rule.code;
+    match finding.rule.fix {
+        None => "repair has no answer to it".to_owned(),
+        Some(fix) if fix > options.up_to => format!("it takes --up-to {}", fix.name()),
+        Some(_) => match taken_back.iter().find(|(c, _)| *c == code) {
+            Some((_, why)) => format!("its answer was taken back: {why}"),
+            None => "no answer is sure enough".to_owned(),
+        },
+    }
+}
+
+/// A file that was written to so recently that its writer may be in the middle of a line.
+fn is_recent(meta: &Metadata) -> bool {
+    let age = meta.modified().map(|at| SystemTime::now().duration_since(at));
+    age.is_ok_and(|age| age.map_or(true, |age| age < RECENT))
+}
+
+/// Whether a file is in another state than before it was read.
+fn changed(source: &Source, meta: &Metadata) -> io::Result<bool> {
+    let Source::File { file, .. } = source else { return Ok(false) };
+    let now = file.metadata()?;
+    Ok(now.len() != meta.len() || now.modified().ok() != meta.modified().ok())
+}
+
+#[cfg(unix)]
+fn other_names(meta: &Metadata) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let others = meta.nlink().saturating_sub(1);
+    let names = crate::rules::counted(others, "other name");
+    (others > 0).then(|| format!("has {names}, which will still lead to the original"))
+}
+
+#[cfg(not(unix))]
+fn other_names(_: &Metadata) -> Option<String> {
+    None
+}
+
+#[cfg(unix)]
+fn fingerprint(meta: &Metadata, sha256: Sha) -> Fingerprint {
+    Fingerprint::from_metadata(meta, sha256)
+}
+
+/// Nothing is applied here, so nothing is compared with it.
+#[cfg(not(unix))]
+fn fingerprint(meta: &Metadata, sha256: Sha) -> Fingerprint {
+    Fingerprint { len: meta.len(), mtime_ns: 0, ctime_ns: 0, dev: 0, ino: 0, sha256 }
+}

@@ -1,0 +1,131 @@
+//! Held against its plan: the repaired bytes are read again by the same rooms, and everything that was announced of them
+//! has to be there, and nothing else (law 10). What the plan itself went through on its way proves nothing here.
+//!
+//! Each function takes a session that was read from the bytes in question and returns what is wrong with it, in words
+//! without message text. An empty list is the proof.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::plan::{self, Options, State, state, tail_gone, worse};
+use crate::finding::{Finding, Fix, Severity};
+use crate::rules::counted;
+use crate::session::Session;
+use crate::store::meter::Meter;
+
+/// What a plan announced.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise<'a> {
+    /// How the file was.
+    pub before: &'a State,
+    /// How it will be.
+    pub after: &'a State,
+    /// The codes that the plan answers.
+    pub answers: &'a [&'static str],
+    /// The furthest class of its edits.
+    pub class: Option<Fix>,
+}
+
+/// The rules about a whole store, on the store as it was read with one file substituted.
+#[derive(Clone, Copy)]
+pub struct StoreRules<'a> {
+    /// What they say of the store as it is.
+    pub now: &'a [Finding],
+    /// What they say with this session in the place of the file of its path.
+    pub with: &'a (dyn Fn(&Session) -> Vec<Finding> + Sync),
+}
+
+/// The proof of a repair.
+///
+/// # Errors
+/// When the bytes cannot be read again.
+pub fn repaired(
+    promise: &Promise<'_>,
+    result: Session,
+    options: &Options,
+    store: Option<StoreRules<'_>>,
+    meter: &Meter,
+) -> io::Result<Vec<String>> {
+    let then = state(&result, options);
+    let mut wrong = differences(promise.after, &then);
+    wrong.extend(worse(promise.before, &then, promise.class));
+    wrong.extend(tail_gone(promise.before, &result, promise.class));
+    let loud = counts(&then.findings);
+    let announced = counts(&promise.after.findings);
+    for code in promise.answers {
+        let (is, may) = (loud.get(code).unwrap_or(&0), announced.get(code).unwrap_or(&0));
+        if is > may {
+            wrong.push(format!("{code} is still there"));
+        }
+    }
+    if let Some(store) = store {
+        wrong.extend(
+            new_codes(store.now, &(store.with)(&result)).map(|code| format!("{code} would be new in the store")),
+        );
+    }
+    let again = plan::plan(result, options, meter)?;
+    if !again.is_empty() {
+        wrong.push(format!("repaired once more it would change again ({})", again.answers.join(", ")));
+    }
+    Ok(wrong)
+}
+
+/// The proof of late lines: `base` is the file without them. Where both files grew, the order of the records may be
+/// another than that in which they were written; that is reported and repaired next, and only what would be lost counts.
+pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) -> Vec<String> {
+    let then = state(result, options);
+    if !both_grew {
+        let wrong = worse(base, &then, Some(Fix::Links)).or_else(|| tail_gone(base, result, Some(Fix::Links)));
+        return wrong.into_iter().collect();
+    }
+    let fewer = then.messages.len() < base.messages.len();
+    fewer.then(|| fewer_messages(&then, base)).into_iter().collect()
+}
+
+/// The proof of an undo whose original has lines behind it: with them it brings back no less than alone.
+pub fn undone(original: &State, result: &Session, options: &Options) -> Vec<String> {
+    worse(original, &state(result, options), Some(Fix::Links)).into_iter().collect()
+}
+
+fn fewer_messages(is: &State, was: &State) -> String {
+    format!("{} of {} messages would come back", is.messages.len(), was.messages.len())
+}
+
+/// In what a state is not the announced one.
+fn differences(announced: &State, then: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if then.messages != announced.messages {
+        wrong.push(match then.messages.len() == announced.messages.len() {
+            true => "other messages would come back than announced".to_owned(),
+            false => format!(
+                "{} would come back, {} were announced",
+                counted(then.messages.len() as u64, "message"),
+                announced.messages.len()
+            ),
+        });
+    }
+    if then.resume.verdict != announced.resume.verdict {
+        let (is, said) = (then.resume.verdict.name(), announced.resume.verdict.name());
+        wrong.push(format!("a resume would be {is}, {said} was announced"));
+    }
+    if (then.api, &then.api_codes) != (announced.api, &announced.api_codes) {
+        wrong.push(format!("the API would say {}, {} was announced", then.api.name(), announced.api.name()));
+    }
+    wrong.extend(new_codes(&announced.findings, &then.findings).map(|code| format!("{code} would be new")));
+    wrong
+}
+
+/// Findings at warning or above by code, those not listed included.
+fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for f in findings.iter().filter(|f| f.severity >= Severity::Warning) {
+        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
+    }
+    counts
+}
+
+/// Codes at warning or above of which there are more than there were.
+fn new_codes(was: &[Finding], is: &[Finding]) -> impl Iterator<Item = &'static str> + use<> {
+    let was = counts(was);
+    counts(is).into_iter().filter(move |(code, n)| *n > was.get(code).copied().unwrap_or(0)).map(|(code, _)| code)
+}

@@ -1,0 +1,296 @@
+//! A repair as a page: for each file what the plan answers, each edit with place, class and evidence, what a resume brings
+//! back before and after, and what is left and why; then what became of it, and the next command.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::neutral::visible;
+use super::next::with_path;
+use super::out::Out;
+use super::repair_diff::{self, Change};
+use super::repair_json::Report;
+use super::style::{Span, Style, dim, plain, span, strong};
+use super::wrap::wrap;
+use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
+use crate::audit::{ApiVerdict, ResumeVerdict};
+use crate::chain::heal::Evidence;
+use crate::repair::checkpoints::IndexState;
+use crate::repair::plan::{Planned, State};
+use crate::rules::{counted, registry};
+
+/// How many edits of one file are listed, unless all are asked for.
+const EDITS: usize = 20;
+/// How many places of one code that is left are listed.
+const PLACES: usize = 5;
+
+/// Prints the plans.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn plans(out: &mut Out, report: &Report<'_>, all: bool) -> io::Result<()> {
+    let work = report.plans.iter().filter(|plan| plan.has_work()).count();
+    let read = match report.indexes {
+        0 => counted(report.sessions, "session"),
+        1 => format!("{} and 1 checkpoint index", counted(report.sessions, "session")),
+        n => format!("{} and {n} checkpoint indexes", counted(report.sessions, "session")),
+    };
+    match work {
+        0 => out.text(&format!("nothing to repair within the chosen classes in {read}"))?,
+        n => out.line([strong(format!("{} to repair, in {read}", counted(n as u64, "file")))])?,
+    }
+    for (n, plan) in report.plans.iter().enumerate() {
+        out.gap()?;
+        one(out, plan, all)?;
+        if let Some(changes) = report.changes.and_then(|all| all.get(n)) {
+            shown(out, changes)?;
+        }
+    }
+    Ok(())
+}
+
+fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
+    out.line([strong(plan.path.to_string_lossy()), dim(format!("  {}", plan.dialect.agent()))])?;
+    let mut compare = |word: &str, before: Span<'static>, after: Span<'static>| {
+        let after = if plan.has_work() { vec![dim(" -> "), after] } else { Vec::new() };
+        out.line([row(word), before].into_iter().chain(after))
+    };
+    match &plan.subject {
+        Subject::Session(session) => {
+            let (before, after) = (&session.before, &session.after);
+            compare("resume", resume_words(before), resume_words(after))?;
+            compare("api", api_words(before), api_words(after))?;
+        }
+        Subject::Index(index) => compare("index", index_words(&index.before), index_words(&index.after))?,
+    }
+    if plan.has_work() {
+        let answers: Vec<String> = plan.answers.iter().map(|code| named(code)).collect();
+        item(out, row("answers"), &answers.join(", "))?;
+    }
+    let mut edits: Vec<&Planned> = plan.edits.iter().collect();
+    edits.sort_by_key(|e| e.line);
+    let listed = if all { edits.len() } else { EDITS };
+    for planned in edits.iter().take(listed) {
+        let edit = &planned.edit;
+        let evidence = edit.evidence.map(|e| format!(", {}", e.name())).unwrap_or_default();
+        let (action, class, code) = (edit.action.name(), edit.class.name(), edit.code);
+        let text = format!("{action} ({code}, {class}{evidence}): {}", edit.reason);
+        item(out, place(planned), &text)?;
+    }
+    if edits.len() > listed {
+        let more = edits.len() - listed;
+        out.line([dim(format!("    and {} (-v lists them)", counted(more as u64, "more edit")))])?;
+    }
+    left(out, plan)?;
+    if let Some(other) = &plan.nearest {
+        for planned in other.edits.iter().filter(|e| e.edit.evidence == Some(Evidence::Nearest)).take(PLACES) {
+            let text = format!(
+                "line {}: the nearest link would be {}; --relink auto takes it, --relink CHILD=PARENT another",
+                planned.line, planned.edit.reason
+            );
+            item(out, row("guess"), &text)?;
+        }
+    }
+    for warning in &plan.warnings {
+        item(out, row("note"), warning)?;
+    }
+    if let Some(refused) = &plan.refused {
+        refusal(out, refused)?;
+    }
+    Ok(())
+}
+
+/// Prints the links of a plan that are only the nearest, for a person to agree to.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn nearest(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
+    out.line([strong(plan.path.to_string_lossy())])?;
+    for planned in plan.edits.iter().filter(|e| e.edit.evidence == Some(Evidence::Nearest)) {
+        let text = format!("({}) the nearest link is {}", planned.edit.code, planned.edit.reason);
+        item(out, place(planned), &text)?;
+    }
+    match &plan.subject {
+        Subject::Session(session) => {
+            let (before, after) = (resume_words(&session.before), resume_words(&session.after));
+            out.line([row("resume"), before, dim(" -> "), after])
+        }
+        Subject::Index(_) => Ok(()),
+    }
+}
+
+fn refusal(out: &mut Out, refused: &Refused) -> io::Result<()> {
+    item(out, span(Style::Error, format!("  {:<9}", "refused")), &refused.reason)?;
+    refused.hint.as_ref().map_or(Ok(()), |hint| item(out, row("hint"), hint))
+}
+
+/// What stays, by code and reason.
+fn left(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
+    let mut groups: BTreeMap<(&str, &str), (Vec<u64>, u64)> = BTreeMap::new();
+    for left in &plan.left {
+        let group = groups.entry((left.finding.rule.code, &left.why)).or_default();
+        group.0.extend(left.finding.place.line);
+        group.1 += 1 + left.finding.more.unwrap_or(0);
+    }
+    for ((code, why), (lines, count)) in groups {
+        let places: Vec<String> = lines.iter().take(PLACES).map(u64::to_string).collect();
+        let more = count.saturating_sub(places.len() as u64);
+        let places = match (lines.len(), more) {
+            (0, _) => String::new(),
+            (1, 0) => format!(" on line {}", places.join(", ")),
+            (_, 0) => format!(" on lines {}", places.join(", ")),
+            (_, more) => format!(" on lines {} and {more} more", places.join(", ")),
+        };
+        item(out, row("left"), &format!("{}{places}: {why}", named(code)))?;
+    }
+    Ok(())
+}
+
+fn shown(out: &mut Out, changes: &[Change]) -> io::Result<()> {
+    for change in changes {
+        let bytes = |n| counted(n, "byte");
+        let what = match (change.removed, change.inserted) {
+            (0, inserted) => format!("{} come", bytes(inserted)),
+            (removed, 0) => format!("{} go", bytes(removed)),
+            (removed, inserted) => format!("{} become {}", bytes(removed), bytes(inserted)),
+        };
+        let id = change.id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
+        out.line([dim(format!("  @ line {}{id}, offset {}: {what}", change.line, change.offset))])?;
+        for (sign, text) in change.text.iter().flat_map(repair_diff::lines) {
+            let style = match sign {
+                '-' => Style::Error,
+                '+' => Style::Good,
+                _ => Style::Dim,
+            };
+            out.line([span(style, format!("  {sign} {text}"))])?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints what became of the plans.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn applied(out: &mut Out, done: &Applying) -> io::Result<()> {
+    out.gap()?;
+    for applied in &done.applied {
+        file(out, "repaired", applied)?;
+    }
+    not_done(out, done)?;
+    let runs: Vec<&str> = done.applied.iter().filter_map(|a| a.journal_id.split('/').next()).collect();
+    if let Some(run) = runs.last() {
+        out.gap()?;
+        out.text(&format!("take it back with: sid-audit repair --undo {run}"))?;
+    }
+    Ok(())
+}
+
+/// Prints the files that were left alone or could not be written.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn not_done(out: &mut Out, done: &Applying) -> io::Result<()> {
+    for refused in &done.refused {
+        out.line([span(Style::Error, "refused   "), strong(refused.path.to_string_lossy())])?;
+        item(out, row(""), &refused.reason)?;
+        if let Some(hint) = &refused.hint {
+            item(out, row("hint"), hint)?;
+        }
+    }
+    for failed in &done.failed {
+        out.line([span(Style::Error, "failed    "), strong(failed.path.to_string_lossy())])?;
+        item(out, row(""), &failed.message)?;
+        if let Some(hint) = &failed.hint {
+            item(out, row("hint"), hint)?;
+        }
+    }
+    Ok(())
+}
+
+/// A file that has new bytes.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn file(out: &mut Out, word: &str, applied: &Applied) -> io::Result<()> {
+    out.line([span(Style::Good, format!("{word:<10}")), strong(applied.path.to_string_lossy())])?;
+    item(out, row("journal"), &applied.journal_id)?;
+    item(out, row("original"), &format!("stays in '{}'", applied.retained.display()))?;
+    if let Some(merged) = applied.merged {
+        let lines = counted(merged.lines, "line");
+        let text = format!("{lines} that a writer still wrote to the original were brought over");
+        item(out, row("late"), &text)?;
+        if merged.grown > 0 {
+            let text = "the repaired file grew meanwhile, so the order of the last records is to be looked at";
+            item(out, row("order"), text)?;
+            if let Some(command) = with_path("sid-audit repair --dry-run", &applied.path) {
+                item(out, row("next"), &command)?;
+            }
+        }
+    }
+    for unmerged in &applied.unmerged {
+        let bytes = counted(unmerged.file.late, "byte");
+        let text = format!("{bytes} of a writer stay in '{}': {}", unmerged.file.path.display(), unmerged.why);
+        item(out, span(Style::Error, format!("  {:<9}", "late")), &text)?;
+    }
+    for warning in &applied.warnings {
+        item(out, row("note"), warning)?;
+    }
+    Ok(())
+}
+
+fn row(word: &str) -> Span<'static> {
+    dim(format!("  {word:<9}"))
+}
+
+/// Where an edit is, as the lead of its row.
+fn place(planned: &Planned) -> Span<'static> {
+    dim(format!("    line {:<6}", planned.line))
+}
+
+fn named(code: &str) -> String {
+    registry::find(code).map_or_else(|| code.to_owned(), |rule| format!("{code} {}", rule.name))
+}
+
+/// Text behind the word of a row, its further lines under its first.
+fn item(out: &mut Out, lead: Span<'_>, text: &str) -> io::Result<()> {
+    let text = visible(text);
+    let column = lead.text.chars().count();
+    let mut lines = wrap(&text, out.width().saturating_sub(column).max(20)).into_iter();
+    out.line([lead, plain(lines.next().unwrap_or_default())])?;
+    for line in lines {
+        out.line([plain(format!("{:column$}{line}", ""))])?;
+    }
+    Ok(())
+}
+
+fn index_words(state: &IndexState) -> Span<'static> {
+    let snapshots = counted(state.snapshots as u64, "whole snapshot");
+    match state.readable {
+        true => span(Style::Good, format!("read, {snapshots}")),
+        false => span(Style::Error, format!("not read, {snapshots} in it")),
+    }
+}
+
+fn resume_words(state: &State) -> Span<'static> {
+    let resume = &state.resume;
+    let (style, text) = match resume.verdict {
+        ResumeVerdict::Full => (Style::Good, format!("full, {}", counted(resume.loaded, "message"))),
+        ResumeVerdict::Partial => {
+            (Style::Warning, format!("partial, {} of {} messages", resume.loaded, resume.expected))
+        }
+        ResumeVerdict::None => (Style::Error, format!("none of {}", counted(resume.expected, "message"))),
+    };
+    span(style, text)
+}
+
+fn api_words(state: &State) -> Span<'static> {
+    let style = match state.api {
+        ApiVerdict::Ok => Style::Good,
+        ApiVerdict::Healed => Style::Warning,
+        ApiVerdict::Refused => Style::Error,
+        ApiVerdict::InFlight | ApiVerdict::Unknown => Style::Dim,
+    };
+    let name = state.api.name().replace('_', " ");
+    let codes = state.api_codes.join(", ");
+    span(style, if codes.is_empty() { name } else { format!("{name} ({codes})") })
+}
