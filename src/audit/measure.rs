@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::spread::{Failed, spread};
 use super::{add_stdin, is_session, keep, shape_of};
 use crate::metrics::checkpoints::Checkpoints;
-use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
+use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::readers::{OtherReaders, Reader, Stream};
 use crate::metrics::records::{Records, SelfCheck, Sizes};
@@ -130,7 +130,7 @@ impl UsageRow {
 struct Run<'a> {
     discovery: &'a Discovery,
     stdin: Option<&'a store::Source>,
-    again: bool,
+    again: Option<Fault>,
     meter: &'a Meter,
     shared: Mutex<Shared>,
 }
@@ -162,7 +162,12 @@ struct Sum {
 }
 
 /// Measures every session and checkpoint index that was found; `again`: and counts everything a second time.
-pub fn measure(mut discovery: Discovery, stdin: Option<&store::Source>, again: bool, meter: &Meter) -> Measured {
+pub fn measure(
+    mut discovery: Discovery,
+    stdin: Option<&store::Source>,
+    again: Option<Fault>,
+    meter: &Meter,
+) -> Measured {
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
@@ -174,7 +179,7 @@ pub fn measure(mut discovery: Discovery, stdin: Option<&store::Source>, again: b
     let shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut all = Sum::default();
     parts.into_iter().for_each(|part| all.add(part));
-    all.finish(discovery, shared, again, meter.stopped())
+    all.finish(discovery, shared, again.is_some(), meter.stopped())
 }
 
 impl Run<'_> {
@@ -191,7 +196,7 @@ impl Run<'_> {
         if file.kind == FileKind::CheckpointIndex {
             let source = self.discovery.open(file)?;
             sum.checkpoints.add(&source)?;
-            return if self.again { sum.recount.add_index(&source) } else { Ok(()) };
+            return if self.again.is_some() { sum.recount.add_index(&source) } else { Ok(()) };
         }
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {
@@ -203,7 +208,8 @@ impl Run<'_> {
             Some(source) if folder.is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
             _ => self.discovery.open(file)?,
         };
-        let session = Session::read_unlinked(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let given = self.again.unwrap_or_default().given(source.clone());
+        let session = Session::read_unlinked(path, given, dialect, shape_of(file.kind), self.meter)?;
         sum.session(n, &session);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);
@@ -212,8 +218,8 @@ impl Run<'_> {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }
         self.shared(n, &session, sum);
-        if self.again {
-            sum.recount.add(n, &session)?;
+        if let Some(fault) = self.again {
+            sum.recount.add(fault, n, &session, &source)?;
         }
         Ok(())
     }
@@ -316,14 +322,14 @@ impl Sum {
         // Of a part of the files the two methods may have read different parts.
         if again && !interrupted {
             let capped = measured.records.tally.types.others + measured.records.tally.metadata.others > 0;
-            measured.cross_check = Some(self.recount.compare(&totals(&measured), capped));
+            measured.cross_check = Some(self.recount.compare(&totals(&measured), capped, &[""]));
         }
         measured
     }
 }
 
 /// Every total by its name, as the second method counts it.
-pub fn totals(measured: &Measured) -> Sums {
+fn totals(measured: &Measured) -> Sums {
     let mut sums = Sums::default();
     let records = &measured.records;
     sums.add("files", measured.sizes.files());
@@ -363,7 +369,7 @@ pub fn totals(measured: &Measured) -> Sums {
 }
 
 /// The totals of usage by their names.
-pub fn usage_totals(usage: &StoreUsage, sums: &mut Sums) {
+pub(super) fn usage_totals(usage: &StoreUsage, sums: &mut Sums) {
     for (row, _) in usage.rows() {
         let flow = row.flow;
         let figures = [

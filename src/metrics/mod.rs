@@ -9,4 +9,5 @@ pub mod paths;
 pub mod readers;
 pub mod records;
 pub mod scanner;
+pub mod turns;
 pub mod usage;

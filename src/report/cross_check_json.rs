@@ -33,17 +33,14 @@ struct DifferenceJson<'a> {
     why: Option<&'static str>,
 }
 
-/// The rows. Lines at which the methods differ stand with the count of records, which is the sum that each of them is in.
+/// The rows, each with the lines at which the methods differ and that it is in.
 pub fn rows<'a>(check: &'a CrossCheck, discovery: &Discovery) -> Vec<CrossCheckJson<'a>> {
     let [first, second] = METHODS;
     let rows = check.rows.iter().map(|row| CrossCheckJson {
         what: &row.what,
         first: CountJson { method: first, value: row.first },
         second: CountJson { method: second, value: row.second },
-        explained: match row.what.as_str() {
-            "records" => check.differences.iter().map(|difference| line(difference, discovery)).collect(),
-            _ => Vec::new(),
-        },
+        explained: check.lines_of(row).map(|difference| line(difference, discovery)).collect(),
         unexplained: !row.holds,
     });
     rows.collect()

@@ -12,7 +12,7 @@ use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
-use super::{listed, next, verdict};
+use super::{cross_check_table, listed, next, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::registry;
@@ -52,6 +52,9 @@ pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()>
     page.sessions(out)?;
     page.findings(out)?;
     page.errors(out)?;
+    if let Some(check) = &report.scan.cross_check {
+        cross_check_table::part(out, check, &report.scan.discovery)?;
+    }
     page.foot(out)
 }
 

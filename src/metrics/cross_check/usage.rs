@@ -185,7 +185,10 @@ fn figures(used: &Used) -> Figures {
     [1, input, output, read, write, (used.cost.unwrap_or(0.0) * 1e9).round() as u64]
 }
 
-fn weight(used: &Used) -> (u64, u64, [u64; 4]) {
+/// Of copies the heaviest counts. The model and the cost only make it the same one whatever the order.
+fn weight(used: &Used) -> (u64, u64, [u64; 4], &str, u64) {
     let tokens = used.tokens.map(|n| n.unwrap_or(0));
-    (tokens[1], tokens[0] + tokens[2] + tokens[3], tokens)
+    let there = used.tokens.map(|n| n.unwrap_or(u64::MAX));
+    let cost = used.cost.map_or(0, |dollars| (dollars * 1e9).round() as u64 + 1);
+    (tokens[1], tokens[0] + tokens[2] + tokens[3], there, &used.model, cost)
 }

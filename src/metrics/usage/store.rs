@@ -210,7 +210,7 @@ impl StoreUsage {
         };
         self.copied += 1;
         self.copies_in.extend([held.file, new.file]);
-        if self.weight(new) <= self.weight(held) {
+        if (self.weight(new), cost) <= (self.weight(held), self.costs.get(&key).copied()) {
             return;
         }
         self.responses.insert(key, new);
