@@ -77,7 +77,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     errors.extend(report.errors.iter().cloned());
     errors.sort();
     let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
-    let checkpoints = checkpoints(&discovery, options, meter, &mut errors, &mut sum.recount);
+    let mut of_indexes = Sums::default();
+    let checkpoints = checkpoints(&discovery, options, meter, &mut errors, (&mut of_indexes, &mut sum.recount));
     if !meter.stopped() {
         let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
         if !checkpoints.is_empty() {
@@ -95,11 +96,11 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         let figures = figures.chain(rules::census::check_store(&zero_fields, &discovery));
         store.extend(figures.filter(|f| options.gate.keeps(f)));
     }
-    let of_indexes = checkpoints.iter().flat_map(|index| &index.findings);
+    let in_indexes = checkpoints.iter().flat_map(|index| &index.findings);
     // Of a part of the files the two methods may have read different parts.
     let cross_check =
-        (options.again.is_some() && !meter.stopped()).then(|| twice(sum.recount, &totals, &checkpoints, &usage));
-    sessions.iter().flat_map(SessionAudit::findings).chain(of_indexes).chain(&store).for_each(|f| totals.finding(f));
+        (options.again.is_some() && !meter.stopped()).then(|| twice(sum.recount, of_indexes, &totals, &usage));
+    sessions.iter().flat_map(SessionAudit::findings).chain(in_indexes).chain(&store).for_each(|f| totals.finding(f));
     Scan {
         discovery,
         sessions,
@@ -133,23 +134,27 @@ fn zero_fields(
 }
 
 /// The totals of the scan, counted again.
-fn twice(recount: Recount, totals: &Totals, checkpoints: &[layers::IndexAudit], usage: &StoreUsage) -> CrossCheck {
-    let mut first = Sums::default();
+fn twice(recount: Recount, mut first: Sums, totals: &Totals, usage: &StoreUsage) -> CrossCheck {
     first.add("files", totals.sessions);
     first.add("bytes.total", totals.bytes);
     totals.records.iter().for_each(|(name, n)| first.add(format!("records.{name}"), *n));
-    for index in checkpoints {
-        first.add("checkpoints.indexes", 1);
-        first.add("checkpoints.bytes", index.bytes);
-        first.add("checkpoints.snapshots", index.snapshots);
-        first.add("checkpoints.entries.full", index.entries.full);
-        first.add("checkpoints.entries.compressed", index.entries.compressed);
-        first.add("checkpoints.entries.diff", index.entries.diff);
-    }
     measure::usage_totals(usage, &mut first);
     let of =
         ["files", "bytes", "records.", "usage.", "checkpoints.i", "checkpoints.b", "checkpoints.s", "checkpoints.e"];
     recount.compare(&first, totals.other_types > 0, &of)
+}
+
+/// What an index adds to the totals. Of one that is cut off the agent sees nothing, and the second count agrees: what can
+/// be saved of it is another figure.
+fn count_index(index: &layers::IndexAudit, agent_sees: bool, sums: &mut Sums) {
+    sums.add("checkpoints.indexes", 1);
+    sums.add("checkpoints.bytes", index.bytes);
+    if agent_sees {
+        sums.add("checkpoints.snapshots", index.snapshots);
+        sums.add("checkpoints.entries.full", index.entries.full);
+        sums.add("checkpoints.entries.compressed", index.entries.compressed);
+        sums.add("checkpoints.entries.diff", index.entries.diff);
+    }
 }
 
 /// Every checkpoint index, judged.
@@ -158,17 +163,18 @@ fn checkpoints(
     options: &Options,
     meter: &Meter,
     errors: &mut Vec<(PathBuf, String)>,
-    recount: &mut Recount,
+    twice: (&mut Sums, &mut Recount),
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
     let one = |n: u32| {
         let source = discovery.open(&discovery.files[n as usize])?;
-        let (_, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
-        let mut again = Recount::default();
+        let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
+        let (mut first, mut again) = (Sums::default(), Recount::default());
         if options.again.is_some() {
+            count_index(&index, audit.agent_sees(), &mut first);
             again.add_index(&source)?;
         }
-        Ok((index, again))
+        Ok((index, first, again))
     };
     let judged: Vec<_> = layers::indexes(discovery)
         .into_par_iter()
@@ -178,10 +184,11 @@ fn checkpoints(
     let mut kept = Vec::new();
     for result in judged {
         match result {
-            Ok((mut index, again)) => {
+            Ok((mut index, first, again)) => {
                 index.findings.retain(|f| options.gate.keeps(f));
                 kept.push(index);
-                recount.merge(again);
+                first.0.into_iter().for_each(|(what, n)| twice.0.add(what, n));
+                twice.1.merge(again);
             }
             Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
         }

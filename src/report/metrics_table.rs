@@ -136,7 +136,7 @@ fn records(out: &mut Out, report: &Report<'_>, extent: Extent) -> io::Result<()>
             number(parallel.spread),
             number(parallel.incomplete)
         );
-        said(out, "parallel calls", &text)?;
+        said(out, "parallel", &text)?;
     }
     if let Some(ends) = records.ends {
         let text = format!(
@@ -148,6 +148,9 @@ fn records(out: &mut Out, report: &Report<'_>, extent: Extent) -> io::Result<()>
         said(out, "end marks", &text)?;
     }
     let sizes = &measured.sizes;
+    if sizes.files() < 2 {
+        return Ok(());
+    }
     let quantiles = [("smallest", sizes.quantile(0)), ("median", sizes.quantile(50)), ("p95", sizes.quantile(95))];
     let quantiles = quantiles.into_iter().chain([("largest", sizes.max())]);
     let text = quantiles.filter_map(|(word, bytes)| Some(format!("{word} {}", size(bytes?)))).collect::<Vec<_>>();

@@ -80,10 +80,11 @@ fn said(out: &mut Out, turns: &Turns) -> io::Result<()> {
             }
             (By::Cost, Some(cost)) => format!("{}: {}", line(n), dollars(cost)),
             _ => format!(
-                "{}: {} tokens of prompt, {} of output; no cost is stored",
+                "{}: {} tokens of prompt, {} of output; {}",
                 line(n),
                 amount(turn.prompt.map_or(0, Flow::get)),
-                amount(turn.flow.output.map_or(0, Flow::get))
+                amount(turn.flow.output.map_or(0, Flow::get)),
+                if turn.cost.is_some() { "each cost that is stored is 0" } else { "no cost is stored" }
             ),
         };
         paragraph(out, vec![plain("  dearest turn       ")], 21, &text)?;

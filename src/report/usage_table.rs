@@ -59,7 +59,10 @@ fn models(out: &mut Out, measured: &Measured, rows: &[(ModelUsage, u64)], all: b
     let mut grid = Grid::new(&headings).right(&[0, 1, 2, 3, 4, 5, 6]);
     let shown = if all { rows.len() } else { MODELS.min(rows.len()) };
     for (row, sessions) in rows.iter().take(shown) {
-        grid.row(Style::Plain, figures(row).into_iter().chain([number(*sessions), row.model.to_string()]));
+        // Sums of responses and running totals of one model are not of the same sessions, and stand apart.
+        let twice = rows.iter().filter(|(other, _)| other.model == row.model).count() > 1;
+        let name = if twice { format!("{} ({})", row.model, row.source.name()) } else { row.model.to_string() };
+        grid.row(Style::Plain, figures(row).into_iter().chain([number(*sessions), name]));
     }
     if rows.len() > 1 {
         let total = measured.usage.total();
