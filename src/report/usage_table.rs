@@ -55,7 +55,7 @@ fn figures(row: &ModelUsage) -> [String; 6] {
 }
 
 fn models(out: &mut Out, measured: &Measured, rows: &[(ModelUsage, u64)], all: bool) -> io::Result<()> {
-    let headings = ["REQUESTS", "CONTEXT", "PROMPT", "HIT", "OUTPUT", "COST", "SESSIONS", "MODEL"];
+    let headings = ["REQ", "CONTEXT", "PROMPT", "HIT", "OUTPUT", "COST", "SESSIONS", "MODEL"];
     let mut grid = Grid::new(&headings).right(&[0, 1, 2, 3, 4, 5, 6]);
     let shown = if all { rows.len() } else { MODELS.min(rows.len()) };
     for (row, sessions) in rows.iter().take(shown) {
@@ -88,8 +88,8 @@ fn models(out: &mut Out, measured: &Measured, rows: &[(ModelUsage, u64)], all: b
 
 /// What the figures mean, where providers and sources differ.
 fn notes(out: &mut Out, measured: &Measured, rows: &[(ModelUsage, u64)]) -> io::Result<()> {
-    let text = "CONTEXT is a stock: the last request's prompt of each session, added up. All else is flow; HIT is what \
-                came from the cache of all prompts.";
+    let text = "REQ are requests. CONTEXT is a stock: the last request's prompt of each session, added up. All else is \
+                flow; HIT is what came from the cache of all prompts.";
     paragraph(out, vec![dim("  ")], 2, text)?;
     for (what, name) in [
         ("input", &(|row: &ModelUsage| row.definition.name()) as &dyn Fn(&ModelUsage) -> &'static str),
@@ -141,9 +141,9 @@ fn sessions(out: &mut Out, measured: &Measured, all: bool) -> io::Result<()> {
     let shown = if all { order.len() } else { SESSIONS.min(order.len()) };
     out.gap()?;
     out.line([strong(if shown < order.len() { "The sessions that used most" } else { "Sessions" })])?;
-    let headings = ["REQUESTS", "CONTEXT", "PROMPT", "HIT", "OUTPUT", "COST", "MODEL", "SESSION"];
+    let headings = ["REQ", "CONTEXT", "PROMPT", "HIT", "OUTPUT", "COST", "MODEL", "SESSION"];
     let mut grid = Grid::new(&headings).right(&[0, 1, 2, 3, 4, 5]);
-    let model_width = if out.width() < 100 { 12 } else { 24 };
+    let model_width = if out.width() < 100 { 10 } else { 24 };
     for (n, file) in order.iter().take(shown) {
         let Some(row) = rows.get(*n) else { continue };
         let entry = measured.discovery.files.get(*file as usize);

@@ -60,7 +60,7 @@ fn every_path_and_a_catalogue_of_ones_own() {
 
     let deep = "user_message.message.content[tool_result].content";
     let own = json!({"agent": "sid", "expected": [{"path": deep, "cause": "a result"},
-        {"path": "nowhere.ever", "cause": "nothing", "never": "it is made up"}]});
+        {"path": "nowhere.ever", "never": "it is made up"}]});
     let file = temp.join("own.json");
     write(&file, own.to_string());
     let asked = report("fields", &["--catalogue", file.to_str().unwrap()], &home);

@@ -15,7 +15,7 @@ const TWICE: &[&str] = &["--cross-check"];
 /// The rows whose two figures differ.
 fn differing(report: &Value) -> Vec<&Value> {
     let rows = report["cross_check"].as_array().expect("both counts");
-    assert!(rows.len() > 10, "{}", rows.len());
+    assert!(!rows.is_empty());
     rows.iter().filter(|row| row["first"]["value"] != row["second"]["value"]).collect()
 }
 
