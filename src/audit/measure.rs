@@ -12,7 +12,8 @@ use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::readers::{OtherReaders, Reader, Stream};
-use crate::metrics::records::{Records, SelfCheck, Sizes};
+use crate::metrics::records::{Records, Sizes};
+use crate::metrics::self_check::SelfCheck;
 use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
@@ -42,7 +43,7 @@ pub struct Measured {
     /// Usage of each session by model, in the order of the files and model names.
     pub rows: Vec<UsageRow>,
     /// Stored totals that differ from their parts, in the order of the files; at most [`DISAGREEMENTS`].
-    pub disagreements: Vec<(u32, u32, Disagreement)>,
+    pub disagreements: Vec<PlacedDisagreement>,
     /// How many more there are.
     pub more_disagreements: u64,
     /// The file layer; none where no index was found.
@@ -58,6 +59,9 @@ pub struct Measured {
     /// Whether it was stopped before all files were read.
     pub interrupted: bool,
 }
+
+/// A stored total that differs, with its file's number and its line.
+pub type PlacedDisagreement = (u32, u32, Disagreement);
 
 /// How many stored totals that differ are listed.
 pub const DISAGREEMENTS: usize = 1000;
@@ -152,7 +156,7 @@ struct Sum {
     sizes: Sizes,
     others: OtherReaders,
     rows: Vec<UsageRow>,
-    disagreements: Vec<(u32, u32, Disagreement)>,
+    disagreements: Vec<PlacedDisagreement>,
     more_disagreements: u64,
     checkpoints: Checkpoints,
     errors: Vec<(PathBuf, String)>,

@@ -163,7 +163,7 @@ fn checkpoints(
     options: &Options,
     meter: &Meter,
     errors: &mut Vec<(PathBuf, String)>,
-    twice: (&mut Sums, &mut Recount),
+    (first_count, recount): (&mut Sums, &mut Recount),
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
     let one = |n: u32| {
@@ -187,8 +187,8 @@ fn checkpoints(
             Ok((mut index, first, again)) => {
                 index.findings.retain(|f| options.gate.keeps(f));
                 kept.push(index);
-                first.0.into_iter().for_each(|(what, n)| twice.0.add(what, n));
-                twice.1.merge(again);
+                first.0.into_iter().for_each(|(what, n)| first_count.add(what, n));
+                recount.merge(again);
             }
             Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
         }

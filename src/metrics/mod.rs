@@ -9,5 +9,6 @@ pub mod paths;
 pub mod readers;
 pub mod records;
 pub mod scanner;
+pub mod self_check;
 pub mod turns;
 pub mod usage;

@@ -12,14 +12,14 @@ use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
 use super::turns_json::TurnsJson;
 use super::usage_json::{RatioJson, TotalJson, UsageJson};
-use crate::audit::measure::{Measured, UsageRow};
+use crate::audit::measure::{Measured, PlacedDisagreement, UsageRow};
 use crate::audit::{self, keep};
 use crate::dialect::Dialect;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::readers::{Reader, ReaderStop};
-use crate::metrics::records::{CHECKS, Counts, Tally, Users};
+use crate::metrics::records::{Counts, Tally, Users};
+use crate::metrics::self_check::CHECKS;
 use crate::metrics::turns::Turns;
-use crate::metrics::usage::Disagreement;
 use crate::record::pass::TOOL_RESULT;
 use crate::store::{Discovery, FileEntry};
 
@@ -286,7 +286,7 @@ struct DisagreementJson<'a> {
 }
 
 impl<'a> DisagreementJson<'a> {
-    fn new(discovery: &Discovery, (file, line, found): &'a (u32, u32, Disagreement)) -> Self {
+    fn new(discovery: &Discovery, (file, line, found): &'a PlacedDisagreement) -> Self {
         let path = path_of(discovery, *file);
         DisagreementJson {
             session: discovery.files.get(*file as usize).map(|file| session_id(file, &path)).unwrap_or_default(),

@@ -13,7 +13,8 @@ use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
 use super::{cross_check_table, turns_table, usage_table};
 use crate::metrics::readers::Reader;
-use crate::metrics::records::{CHECKS, Counts};
+use crate::metrics::records::Counts;
+use crate::metrics::self_check::CHECKS;
 
 /// So many files are named in one place.
 const NAMED: usize = 5;
@@ -44,9 +45,7 @@ pub fn page(out: &mut Out, report: &Report<'_>, extent: Extent) -> io::Result<()
     }
     readers(out, report)?;
     checkpoints(out, report)?;
-    if let Some(check) = &measured.cross_check {
-        cross_check_table::part(out, check, &measured.discovery)?;
-    }
+    cross_check_table::part(out, measured.cross_check.as_ref(), &measured.discovery)?;
     errors(out, report)
 }
 

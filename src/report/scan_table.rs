@@ -52,9 +52,7 @@ pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()>
     page.sessions(out)?;
     page.findings(out)?;
     page.errors(out)?;
-    if let Some(check) = &report.scan.cross_check {
-        cross_check_table::part(out, check, &report.scan.discovery)?;
-    }
+    cross_check_table::part(out, report.scan.cross_check.as_ref(), &report.scan.discovery)?;
     page.foot(out)
 }
 

@@ -8,9 +8,9 @@ use super::out::Out;
 use super::style::{Style, dim, plain, strong};
 use super::table::{Grid, keep_start};
 use super::words::{amount, counted, dollars, number, paragraph};
-use crate::audit::measure::Measured;
-use crate::metrics::figure::{Flow, Stock};
-use crate::metrics::usage::{Disagreement, ModelUsage};
+use crate::audit::measure::{Measured, PlacedDisagreement};
+use crate::metrics::figure::{Cost, Flow, Stock};
+use crate::metrics::usage::ModelUsage;
 
 /// So many sessions are listed unless all are.
 const SESSIONS: usize = 10;
@@ -135,7 +135,7 @@ fn sessions(out: &mut Out, measured: &Measured, all: bool) -> io::Result<()> {
     // Money first, then tokens: what a person asks for who opens such a page.
     let weight = |n: usize| {
         let row = &rows[n];
-        (row.cost, row.prompt().map(Flow::get), row.flow.output.map(Flow::get))
+        (row.cost.map_or(0, Cost::nano), row.prompt().map(Flow::get), row.flow.output.map(Flow::get))
     };
     order.sort_by(|(a, _), (b, _)| weight(*b).cmp(&weight(*a)).then(a.cmp(b)));
     let shown = if all { order.len() } else { SESSIONS.min(order.len()) };
@@ -160,20 +160,21 @@ fn sessions(out: &mut Out, measured: &Measured, all: bool) -> io::Result<()> {
 
 /// Stored totals that are not the sum of their parts: once for each reason.
 fn stored(out: &mut Out, measured: &Measured) -> io::Result<()> {
-    let mut reasons: BTreeMap<(&str, &str), (u64, &(u32, u32, Disagreement))> = BTreeMap::new();
+    let mut reasons: BTreeMap<(&str, &str), Vec<&PlacedDisagreement>> = BTreeMap::new();
     for found in &measured.disagreements {
-        reasons.entry((found.2.what, found.2.why)).or_insert((0, found)).0 += 1;
+        reasons.entry((found.2.what, found.2.why)).or_default().push(found);
     }
     if reasons.is_empty() {
         return Ok(());
     }
     out.gap()?;
     out.line([strong("Stored totals that differ from their parts")])?;
-    for ((what, why), (n, (file, line, first))) in reasons {
+    for ((what, why), all) in reasons {
+        let [(file, line, first), ..] = all.as_slice() else { continue };
         let path = path_of(&measured.discovery, *file);
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let text = format!("{what}: {} stored, {} counted at {name}:{line}", first.stored, first.parts);
-        paragraph(out, vec![plain(format!("  {:>6}  ", number(n)))], 10, &text)?;
+        paragraph(out, vec![plain(format!("  {:>6}  ", number(all.len() as u64)))], 10, &text)?;
         paragraph(out, vec![dim("          ")], 10, why)?;
     }
     if measured.more_disagreements > 0 {

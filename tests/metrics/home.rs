@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use crate::support::temp::{Temp, write};
 
 /// One session, each record pointing at the one before.
-pub struct Lines {
+pub(crate) struct Lines {
     id: String,
     lines: Vec<String>,
 }
 
 impl Lines {
-    pub fn new(id: &str, model: &str) -> Self {
+    pub(crate) fn new(id: &str, model: &str) -> Self {
         let mut lines = Lines { id: id.to_owned(), lines: Vec::new() };
         let own = json!({"version": "3.0", "schemaCompat": "claude-code-like/v3", "sessionId": id, "model": model,
             "provider": "openai", "cwd": "/home/dev/demo"});
@@ -21,7 +21,7 @@ impl Lines {
         lines
     }
 
-    pub fn add(&mut self, kind: &str, own: Value) {
+    pub(crate) fn add(&mut self, kind: &str, own: Value) {
         let n = self.lines.len();
         let uuid = |n: usize| format!("00000000-0000-4000-8000-{}{n:04}", &self.id[self.id.len() - 8..]);
         let mut row = json!({"type": kind, "timestamp": format!("2026-03-01T09:00:{:02}.000Z", n % 60),
@@ -30,12 +30,12 @@ impl Lines {
         self.lines.push(row.to_string());
     }
 
-    pub fn prompt(&mut self, text: &str) {
+    pub(crate) fn prompt(&mut self, text: &str) {
         self.add("user_message", json!({"message": {"role": "user", "content": [{"type": "text", "text": text}]}}));
     }
 
     /// A response with these calls: input, output and tokens read from the cache.
-    pub fn answer(&mut self, model: &str, calls: &[&str], [input, output, read]: [u64; 3]) {
+    pub(crate) fn answer(&mut self, model: &str, calls: &[&str], [input, output, read]: [u64; 3]) {
         let mut content = vec![json!({"type": "text", "text": "yes"})];
         content.extend(
             calls.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "edit", "input": {"path": "a.ts"}})),
@@ -47,20 +47,20 @@ impl Lines {
     }
 
     /// Results of these calls in one record. What is in them quotes a record, as a tool that reads a session would.
-    pub fn results(&mut self, calls: &[&str]) {
+    pub(crate) fn results(&mut self, calls: &[&str]) {
         let quoted = "a line {\"type\":\"tool_result\"} of a file";
         let one = |id: &&str| json!({"type": "tool_result", "tool_use_id": id, "content": quoted});
         let content: Vec<Value> = calls.iter().map(one).collect();
         self.add("user_message", json!({"message": {"role": "user", "content": content}}));
     }
 
-    pub fn metadata(&mut self, key: &str, value: Value) {
+    pub(crate) fn metadata(&mut self, key: &str, value: Value) {
         self.add("metadata", json!({"key": key, "value": value}));
     }
 
     /// Running totals: by model what it cost so far. The other figures are those of the real session whose hit rate was
     /// shown as 186 %.
-    pub fn totals(&mut self, costs: &[(&str, f64)]) {
+    pub(crate) fn totals(&mut self, costs: &[(&str, f64)]) {
         let row = |cost: f64| {
             json!({"inputTokens": 33275, "stockPromptTokens": 33275, "cumulativePromptTokens": 100381,
             "outputTokens": 486, "cacheReadInputTokens": 61888, "requests": 3, "costUSD": cost, "provider": "openai"})
@@ -71,17 +71,17 @@ impl Lines {
         self.metadata("usage_stats", json!({"totalCostUSD": total, "sideCostUSD": 0.01, "modelUsage": models}));
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.lines.join("\n") + "\n"
     }
 }
 
-pub const FIRST: &str = "20260301-090000-000000a1";
-pub const SECOND: &str = "20260301-100000-000000b2";
+pub(crate) const FIRST: &str = "20260301-090000-000000a1";
+pub(crate) const SECOND: &str = "20260301-100000-000000b2";
 
 /// Two sessions in two projects and the index of the first. In the second a prompt holds half a surrogate pair, in line
 /// 4, as JavaScript writes it. `with_ids`: the changes name their snapshots, as they should.
-pub fn home(with_ids: bool) -> (Temp, PathBuf) {
+pub(crate) fn home(with_ids: bool) -> (Temp, PathBuf) {
     let temp = Temp::new("metrics-home");
     let home = temp.join(".sid-code");
     let mut first = Lines::new(FIRST, "glm-5.2");

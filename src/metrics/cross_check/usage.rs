@@ -10,6 +10,9 @@ use super::line::{Seen, Stats, Used};
 type Figures = [u64; 6];
 const NAMES: [&str; 6] = ["requests", "input", "output", "cache_read", "cache_write", "cost_nano_usd"];
 
+/// Figures by model.
+type Rows = Vec<(String, Figures)>;
+
 /// The usage of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileUsage {
@@ -94,8 +97,8 @@ impl Running {
         }
     }
 
-    /// The rows; none when nothing was totalled.
-    fn rows(mut self) -> Option<(Option<String>, Vec<(String, Figures)>)> {
+    /// The last record's id and the rows; none when nothing was totalled.
+    fn rows(mut self) -> Option<(Option<String>, Rows)> {
         let names: Vec<String> = self.last.keys().cloned().collect();
         names.iter().for_each(|name| self.end(name));
         if self.ended.is_empty() || !self.met {
@@ -116,7 +119,7 @@ pub(super) struct AllUsage {
     /// By agent and name, so that no two agents' names meet.
     best: HashMap<(u8, String), Used>,
     nameless: BTreeMap<(String, &'static str), Figures>,
-    snapshots: HashMap<String, Vec<(String, Figures)>>,
+    snapshots: HashMap<String, Rows>,
 }
 
 impl AllUsage {
