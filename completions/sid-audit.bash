@@ -497,7 +497,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__metrics)
-            opts="-o -q -v -h --format --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --format --cross-check --turns --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -659,7 +659,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__scan)
-            opts="-o -q -v -h --format --all --max-per-code --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --format --all --max-per-code --cross-check --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -62,6 +62,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l color -d 'W
 always\t'always'
 never\t'never'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l all -d 'List every session, not only the worst'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l cross-check -d 'Count every total a second time by an independent method, and print both; where they differ and nothing explains it, exit with status 70'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l show-content -d 'Show message text, which reports leave out otherwise'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l raw -d 'On a terminal, show bytes of a store as they are, escape sequences included'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l no-progress -d 'Show no progress'
@@ -144,6 +145,8 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -s o -l out
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l cross-check -d 'Count everything a second time by an independent method, and print both; where they differ and nothing explains it, exit with status 70'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l turns -d 'Of one session, list its turns too: the dearest, the first that came from the cache, and the cost before and after each change of the model'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l show-content -d 'Show message text, which reports leave out otherwise'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l raw -d 'On a terminal, show bytes of a store as they are, escape sequences included'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l no-progress -d 'Show no progress'

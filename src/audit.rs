@@ -24,6 +24,7 @@ use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::metrics::census::FieldVerdict;
+use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::usage::StoreUsage;
 use crate::rules::gate::Gate;
 use crate::session::Shape;
@@ -214,6 +215,8 @@ pub struct Options {
     pub verify: bool,
     /// The session that comes from standard input.
     pub stdin: Option<Source>,
+    /// Whether every total is counted a second time.
+    pub again: Option<Fault>,
 }
 
 /// What a scan found.
@@ -237,6 +240,8 @@ pub struct Scan {
     pub usage: StoreUsage,
     /// What is never written, and what that means.
     pub zero_fields: Vec<FieldVerdict>,
+    /// Every total counted again, where that was asked for.
+    pub cross_check: Option<CrossCheck>,
     /// By root, the versions of the agent that wrote its records.
     pub versions: BTreeMap<u32, BTreeSet<String>>,
     /// Whether it was stopped before all files were read.

@@ -47,15 +47,27 @@ pub struct IndexAudit {
 /// # Errors
 /// Whatever the system says, and the limit that an index is beyond.
 pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usize) -> io::Result<(Audit, IndexAudit)> {
-    let file = &discovery.files[n as usize];
-    let source = discovery.open(file)?;
-    let folder = folder_name(discovery, file);
-    let audit = Audit::of(&source, folder.as_deref(), options)?;
+    index_in(&discovery.open(&discovery.files[n as usize])?, discovery, n, options, places)
+}
+
+/// The same of a source that is open.
+///
+/// # Errors
+/// As [`index`].
+pub(super) fn index_in(
+    source: &Source,
+    discovery: &Discovery,
+    n: u32,
+    options: &IndexOptions,
+    places: usize,
+) -> io::Result<(Audit, IndexAudit)> {
+    let folder = folder_name(discovery, &discovery.files[n as usize]);
+    let audit = Audit::of(source, folder.as_deref(), options)?;
     if let Some(words) = audit.outcome.not_read() {
         return Err(io::Error::other(words));
     }
     let mut findings = index_findings(&audit, places);
-    add_lines(&mut findings, &source)?;
+    add_lines(&mut findings, source)?;
     let kept = IndexAudit {
         file: n,
         session_id: folder.unwrap_or_default(),

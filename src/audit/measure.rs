@@ -10,9 +10,11 @@ use super::scan::{open, read_again};
 use super::spread::{Failed, spread};
 use super::{add_stdin, is_session, keep, shape_of};
 use crate::metrics::checkpoints::Checkpoints;
+use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::readers::{OtherReaders, Reader, Stream};
-use crate::metrics::records::{Records, SelfCheck, Sizes};
+use crate::metrics::records::{Records, Sizes};
+use crate::metrics::self_check::SelfCheck;
 use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
@@ -42,11 +44,13 @@ pub struct Measured {
     /// Usage of each session by model, in the order of the files and model names.
     pub rows: Vec<UsageRow>,
     /// Stored totals that differ from their parts, in the order of the files; at most [`DISAGREEMENTS`].
-    pub disagreements: Vec<(u32, u32, Disagreement)>,
+    pub disagreements: Vec<PlacedDisagreement>,
     /// How many more there are.
     pub more_disagreements: u64,
     /// The file layer; none where no index was found.
     pub checkpoints: Option<Checkpoints>,
+    /// Every figure counted again, where that was asked for.
+    pub cross_check: Option<CrossCheck>,
     /// What could not be read. Exit status 2.
     pub errors: Vec<(PathBuf, String)>,
     /// Files on which sid-audit itself failed. Exit status 70.
@@ -56,6 +60,9 @@ pub struct Measured {
     /// Whether it was stopped before all files were read.
     pub interrupted: bool,
 }
+
+/// A stored total that differs, with its file's number and its line.
+pub type PlacedDisagreement = (u32, u32, Disagreement);
 
 /// How many stored totals that differ are listed.
 pub const DISAGREEMENTS: usize = 1000;
@@ -128,6 +135,7 @@ impl UsageRow {
 struct Run<'a> {
     discovery: &'a Discovery,
     stdin: Option<&'a store::Source>,
+    again: Option<Fault>,
     meter: &'a Meter,
     shared: Mutex<Shared>,
 }
@@ -149,29 +157,35 @@ struct Sum {
     sizes: Sizes,
     others: OtherReaders,
     rows: Vec<UsageRow>,
-    disagreements: Vec<(u32, u32, Disagreement)>,
+    disagreements: Vec<PlacedDisagreement>,
     more_disagreements: u64,
     checkpoints: Checkpoints,
     errors: Vec<(PathBuf, String)>,
     defects: Vec<(PathBuf, String)>,
     versions: BTreeMap<u32, BTreeSet<String>>,
+    recount: Recount,
 }
 
-/// Measures every session and checkpoint index that was found.
-pub fn measure(mut discovery: Discovery, stdin: Option<&store::Source>, meter: &Meter) -> Measured {
+/// Measures every session and checkpoint index that was found; `again`: and counts everything a second time.
+pub fn measure(
+    mut discovery: Discovery,
+    stdin: Option<&store::Source>,
+    again: Option<Fault>,
+    meter: &Meter,
+) -> Measured {
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
     let read = |kind: FileKind| is_session(kind) || kind == FileKind::CheckpointIndex;
     let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| read(file.kind)).map(|(n, _)| n).collect();
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    let run = Run { discovery: &discovery, stdin, meter, shared: Mutex::default() };
+    let run = Run { discovery: &discovery, stdin, again, meter, shared: Mutex::default() };
     let parts = spread(&order, meter, |n, sum| run.one(n, sum), |n, why, sum: &mut Sum| run.failed(n, why, sum));
     let mut shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     shared.usage.finish(|n| read_again(&discovery, stdin, n, meter));
     let mut all = Sum::default();
     parts.into_iter().for_each(|part| all.add(part));
-    all.finish(discovery, shared, meter.stopped())
+    all.finish(discovery, shared, again.is_some(), meter.stopped())
 }
 
 impl Run<'_> {
@@ -186,7 +200,9 @@ impl Run<'_> {
     fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
         let file = &self.discovery.files[n as usize];
         if file.kind == FileKind::CheckpointIndex {
-            return sum.checkpoints.add(&self.discovery.open(file)?).map(drop);
+            let source = self.discovery.open(file)?;
+            sum.checkpoints.add(&source)?;
+            return if self.again.is_some() { sum.recount.add_index(&source) } else { Ok(()) };
         }
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {
@@ -195,7 +211,8 @@ impl Run<'_> {
         };
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
-        let session = Session::read_unlinked(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let given = self.again.unwrap_or_default().given(source.clone());
+        let session = Session::read_unlinked(path, given, dialect, shape_of(file.kind), self.meter)?;
         sum.session(n, &session);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);
@@ -204,6 +221,9 @@ impl Run<'_> {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }
         self.shared(n, &session, sum);
+        if let Some(fault) = self.again {
+            sum.recount.add(fault, n, &session, &source)?;
+        }
         Ok(())
     }
 
@@ -264,6 +284,7 @@ impl Sum {
         self.disagreements.extend(other.disagreements);
         self.more_disagreements += other.more_disagreements;
         self.checkpoints.merge(&other.checkpoints);
+        self.recount.merge(other.recount);
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
         for (root, versions) in other.versions {
@@ -271,7 +292,7 @@ impl Sum {
         }
     }
 
-    fn finish(mut self, mut discovery: Discovery, shared: Shared, interrupted: bool) -> Measured {
+    fn finish(mut self, mut discovery: Discovery, shared: Shared, again: bool, interrupted: bool) -> Measured {
         self.shorten();
         self.self_check.finish();
         self.others.finish();
@@ -280,7 +301,7 @@ impl Sum {
         self.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
         self.errors.append(&mut discovery.errors);
         self.errors.sort();
-        Measured {
+        let mut measured = Measured {
             discovery,
             kinds: self.kinds,
             projects: self.projects.len() as u64,
@@ -298,6 +319,72 @@ impl Sum {
             defects: self.defects,
             versions: self.versions,
             interrupted,
+            cross_check: None,
+        };
+        // Of a part of the files the two methods may have read different parts.
+        if again && !interrupted {
+            let capped = measured.records.tally.types.others + measured.records.tally.metadata.others > 0;
+            measured.cross_check = Some(self.recount.compare(&totals(&measured), capped, &[""]));
+        }
+        measured
+    }
+}
+
+/// Every total by its name, as the second method counts it.
+fn totals(measured: &Measured) -> Sums {
+    let mut sums = Sums::default();
+    let records = &measured.records;
+    sums.add("files", measured.sizes.files());
+    sums.add("bytes.total", measured.sizes.total());
+    sums.add("records", records.tally.records);
+    records.tally.types.named.iter().for_each(|(name, n)| sums.add(format!("records.{name}"), *n));
+    records.tally.metadata.named.iter().for_each(|(key, n)| sums.add(format!("metadata.{key}"), *n));
+    let users = &records.tally.users;
+    sums.add("user_records.prompts", users.prompts);
+    sums.add("user_records.tool_results", users.tool_results);
+    sums.add("user_records.mixed", users.mixed);
+    sums.add("user_records.not_typed", users.not_typed);
+    records.results.iter().for_each(|(n, count)| sums.add(format!("tool_results_per_record.{n}"), *count));
+    let parallel = &records.parallel;
+    sums.add("parallel.assistant_records_with_several_calls", parallel.several_calls);
+    sums.add("parallel.answered_in_one_record", parallel.in_one_record);
+    sums.add("parallel.spread", parallel.spread);
+    sums.add("parallel.incomplete", parallel.incomplete);
+    if let Some(ends) = records.ends {
+        sums.add("session_ends.with", ends.with);
+        sums.add("session_ends.without", ends.without);
+        sums.add("session_ends.last_line", ends.last_line);
+    }
+    sums.add("readers.raw.hits", measured.others.raw.hits);
+    sums.add("readers.strict_per_file.records", measured.others.strict.tally.records);
+    usage_totals(&measured.usage, &mut sums);
+    if let Some(checkpoints) = &measured.checkpoints {
+        sums.add("checkpoints.indexes", checkpoints.indexes);
+        sums.add("checkpoints.bytes", checkpoints.bytes);
+        sums.add("checkpoints.snapshots", checkpoints.snapshots);
+        sums.add("checkpoints.largest", checkpoints.largest);
+        sums.add("checkpoints.entries.full", checkpoints.entries.full);
+        sums.add("checkpoints.entries.compressed", checkpoints.entries.compressed);
+        sums.add("checkpoints.entries.diff", checkpoints.entries.diff);
+    }
+    sums
+}
+
+/// The totals of usage by their names.
+pub(super) fn usage_totals(usage: &StoreUsage, sums: &mut Sums) {
+    for (row, _) in usage.rows() {
+        let flow = row.flow;
+        let figures = [
+            ("requests", Some(row.requests)),
+            ("input", flow.input),
+            ("output", flow.output),
+            ("cache_read", flow.cache_read),
+            ("cache_write", flow.cache_write),
+            ("cost_nano_usd", row.cost.map(|cost| Flow::new(cost.nano()))),
+        ];
+        for (name, n) in figures {
+            let what = format!("usage.{}.{}.{name}", row.model, row.source.name());
+            sums.add(what, n.map_or(0, Flow::get));
         }
     }
 }

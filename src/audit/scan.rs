@@ -17,11 +17,12 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::{Options, Scan, SessionAudit, Totals};
-use super::{join, keep, layers, live};
+use super::{join, keep, layers, live, measure};
 use crate::checkpoint::Options as IndexOptions;
 use crate::dialect::Dialect;
 use crate::finding::Severity;
 use crate::metrics::census::{Census, FieldVerdict};
+use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
 use crate::metrics::records::Tally;
 use crate::metrics::usage::StoreUsage;
 use crate::rules::store::{StoreCollector, StoreReport, check_store};
@@ -76,7 +77,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     errors.extend(report.errors.iter().cloned());
     errors.sort();
     let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
-    let checkpoints = checkpoints(&discovery, options, meter, &mut errors);
+    let mut of_indexes = Sums::default();
+    let checkpoints = checkpoints(&discovery, options, meter, &mut errors, (&mut of_indexes, &mut sum.recount));
     if !meter.stopped() {
         let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
         if !checkpoints.is_empty() {
@@ -94,8 +96,11 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         let figures = figures.chain(rules::census::check_store(&zero_fields, &discovery));
         store.extend(figures.filter(|f| options.gate.keeps(f)));
     }
-    let of_indexes = checkpoints.iter().flat_map(|index| &index.findings);
-    sessions.iter().flat_map(SessionAudit::findings).chain(of_indexes).chain(&store).for_each(|f| totals.finding(f));
+    let in_indexes = checkpoints.iter().flat_map(|index| &index.findings);
+    // Of a part of the files the two methods may have read different parts.
+    let cross_check =
+        (options.again.is_some() && !meter.stopped()).then(|| twice(sum.recount, of_indexes, &totals, &usage));
+    sessions.iter().flat_map(SessionAudit::findings).chain(in_indexes).chain(&store).for_each(|f| totals.finding(f));
     Scan {
         discovery,
         sessions,
@@ -106,6 +111,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         totals,
         usage,
         zero_fields,
+        cross_check,
         versions: sum.versions,
         interrupted: meter.stopped(),
     }
@@ -127,25 +133,62 @@ fn zero_fields(
     verdicts
 }
 
+/// The totals of the scan, counted again.
+fn twice(recount: Recount, mut first: Sums, totals: &Totals, usage: &StoreUsage) -> CrossCheck {
+    first.add("files", totals.sessions);
+    first.add("bytes.total", totals.bytes);
+    totals.records.iter().for_each(|(name, n)| first.add(format!("records.{name}"), *n));
+    measure::usage_totals(usage, &mut first);
+    let of =
+        ["files", "bytes", "records.", "usage.", "checkpoints.i", "checkpoints.b", "checkpoints.s", "checkpoints.e"];
+    recount.compare(&first, totals.other_types > 0, &of)
+}
+
+/// What an index adds to the totals. Of one that is cut off the agent sees nothing, and the second count agrees: what can
+/// be saved of it is another figure.
+fn count_index(index: &layers::IndexAudit, agent_sees: bool, sums: &mut Sums) {
+    sums.add("checkpoints.indexes", 1);
+    sums.add("checkpoints.bytes", index.bytes);
+    if agent_sees {
+        sums.add("checkpoints.snapshots", index.snapshots);
+        sums.add("checkpoints.entries.full", index.entries.full);
+        sums.add("checkpoints.entries.compressed", index.entries.compressed);
+        sums.add("checkpoints.entries.diff", index.entries.diff);
+    }
+}
+
 /// Every checkpoint index, judged.
 fn checkpoints(
     discovery: &Discovery,
     options: &Options,
     meter: &Meter,
     errors: &mut Vec<(PathBuf, String)>,
+    (first_count, recount): (&mut Sums, &mut Recount),
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
+    let one = |n: u32| {
+        let source = discovery.open(&discovery.files[n as usize])?;
+        let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
+        let (mut first, mut again) = (Sums::default(), Recount::default());
+        if options.again.is_some() {
+            count_index(&index, audit.agent_sees(), &mut first);
+            again.add_index(&source)?;
+        }
+        Ok((index, first, again))
+    };
     let judged: Vec<_> = layers::indexes(discovery)
         .into_par_iter()
         .filter(|_| !meter.stopped())
-        .map(|n| layers::index(discovery, n, &how, options.places).map_err(|e| (n, e)))
+        .map(|n| one(n).map_err(|e: io::Error| (n, e)))
         .collect();
     let mut kept = Vec::new();
     for result in judged {
         match result {
-            Ok((_, mut index)) => {
+            Ok((mut index, first, again)) => {
                 index.findings.retain(|f| options.gate.keeps(f));
                 kept.push(index);
+                first.0.into_iter().for_each(|(what, n)| first_count.add(what, n));
+                recount.merge(again);
             }
             Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
         }
@@ -249,6 +292,7 @@ struct Sum {
     /// Ids of processes that resumed a session.
     traced: Vec<String>,
     census: Census,
+    recount: Recount,
 }
 
 impl Sum {
@@ -260,6 +304,7 @@ impl Sum {
         self.totals.add(&other.totals);
         self.traced.extend(other.traced);
         self.census.merge(other.census);
+        self.recount.merge(other.recount);
         for (store, ids) in other.changed {
             self.changed.entry(store).or_default().extend(ids);
         }
@@ -308,7 +353,8 @@ impl Run<'_> {
             return Ok(());
         };
         let source = open(self.discovery, self.options.stdin.as_ref(), file)?;
-        let session = Session::read(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let given = self.options.again.unwrap_or_default().given(source.clone());
+        let session = Session::read(path, given, dialect, shape_of(file.kind), self.meter)?;
         let size = session.source.size();
         if before.is_none() && live::may_be_in_a_line(&session)? {
             sum.later.push(Turn { file: n, before: Some(size) });
@@ -337,6 +383,9 @@ impl Run<'_> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, &session, used);
         sum.census.add(&session, &Tally::of(&session, usize::MAX), || layers::known_by(&session));
         sum.totals.count(&audit, &session);
+        if let Some(fault) = self.options.again {
+            sum.recount.add(fault, n, &session, &source)?;
+        }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(&session, sum.versions.entry(root).or_default());
         }

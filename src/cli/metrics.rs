@@ -1,5 +1,6 @@
 //! `metrics`: figures that say what they count.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,8 +11,14 @@ use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
 use crate::audit::measure::{self, Measured};
-use crate::report::metrics_json;
+use crate::audit::{is_session, shape_of};
+use crate::metrics::cross_check::{CrossCheck, Fault};
+use crate::metrics::turns::Turns;
 use crate::report::progress::Progress;
+use crate::report::{metrics_json, metrics_table};
+use crate::session::Session;
+use crate::store::meter::Meter;
+use crate::store::{Discovery, Source};
 
 /// Stock and flow, usage, distributions: every figure with what it counts.
 ///
@@ -31,6 +38,14 @@ pub struct Arguments {
     /// How the report is written
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
+    /// Count everything a second time by an independent method, and print
+    /// both; where they differ and nothing explains it, exit with status 70
+    #[arg(long)]
+    cross_check: bool,
+    /// Of one session, list its turns too: the dearest, the first that came
+    /// from the cache, and the cost before and after each change of the model
+    #[arg(long)]
+    turns: bool,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -62,24 +77,55 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (bytes, files) = input.amount();
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let Input { discovery, stdin } = input;
-    let measured = arguments.reading.with_jobs(|| measure::measure(discovery, stdin.as_ref(), &meter))?;
+    if arguments.turns {
+        one_session(&discovery, stdin.as_ref())?;
+    }
+    let again = arguments.cross_check.then(Fault::asked_for);
+    let measured = arguments.reading.with_jobs(|| measure::measure(discovery, stdin.as_ref(), again, &meter))?;
     drop(progress);
+    let turns = arguments.turns.then(|| turns(&measured, stdin.as_ref(), &meter)).transpose()?;
     let status = status(&measured);
     if arguments.output.quiet {
         return Ok(status);
     }
     let mut out = arguments.output.open(&stores(&measured.discovery))?;
-    let report = metrics_json::Report { measured: &measured, taken_at: now };
+    let report = metrics_json::Report { measured: &measured, turns: turns.as_ref(), taken_at: now };
+    let extent = metrics_table::Extent { verbose: arguments.output.verbose };
     let done = match arguments.format {
-        Format::Table | Format::Json => metrics_json::document(&mut out, &report),
+        Format::Table => metrics_table::page(&mut out, &report, extent),
+        Format::Json => metrics_json::document(&mut out, &report),
     };
     written(done.and_then(|()| out.finish()), status)
 }
 
+/// Turns are asked of one session.
+fn one_session(discovery: &Discovery, stdin: Option<&Source>) -> Result<(), Failure> {
+    let sessions = discovery.files.iter().filter(|file| is_session(file.kind)).count() + usize::from(stdin.is_some());
+    match sessions {
+        1 => Ok(()),
+        n => Err(Failure::new(format!("--turns is asked of one session, and {n} were given"))
+            .hint("name the session's file: `sid-audit metrics --turns FILE`")),
+    }
+}
+
+/// The turns of the one session that was measured. What could not be read stands under the errors already.
+fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::Result<Turns> {
+    let discovery = &measured.discovery;
+    let Some(file) = discovery.files.iter().find(|file| is_session(file.kind)) else { return Ok(Turns::default()) };
+    let Some(dialect) = file.dialect.filter(|_| measured.errors.is_empty()) else { return Ok(Turns::default()) };
+    let source = stdin.map_or_else(|| discovery.open(file), |source| Ok(source.clone()))?;
+    match Session::read_unlinked(discovery.path(file), source, dialect, shape_of(file.kind), meter) {
+        Ok(session) => Ok(Turns::of(&session)),
+        Err(e) if e.kind() == ErrorKind::Interrupted => Ok(Turns::default()),
+        Err(e) => Err(e.into()),
+    }
+}
+
 fn status(measured: &Measured) -> Status {
+    let is_defect = measured.cross_check.as_ref().is_some_and(CrossCheck::is_defect);
     let holds = [
         (Status::Interrupted, measured.interrupted),
-        (Status::Defect, !measured.defects.is_empty()),
+        (Status::Defect, !measured.defects.is_empty() || is_defect),
         (Status::Trouble, !measured.errors.is_empty()),
     ];
     Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))

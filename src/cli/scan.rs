@@ -11,6 +11,7 @@ use super::status::Status;
 use super::{interrupt, write};
 use crate::audit::{self, Options, PLACES, Scan};
 use crate::finding::Finding;
+use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::report::out::Out;
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
@@ -40,6 +41,10 @@ pub struct Arguments {
     /// List at most this many places of one finding
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_per_code: Option<u32>,
+    /// Count every total a second time by an independent method, and print both; where they differ and nothing explains
+    /// it, exit with status 70
+    #[arg(long)]
+    cross_check: bool,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -87,7 +92,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let now = arguments.reading.now();
     let places = arguments.max_per_code.map_or(PLACES, |n| n as usize);
     let (bytes, files) = input.amount();
-    let options = Options { gate, places, now, verify: false, stdin: input.stdin };
+    let again = arguments.cross_check.then(Fault::asked_for);
+    let options = Options { gate, places, now, verify: false, stdin: input.stdin, again };
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
     drop(progress);
@@ -165,7 +171,7 @@ fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> St
     let failing = listed::of_scan(scan).any(|file| known.unknown(file.findings, &file.below).any(&fails));
     let holds = [
         (Status::Interrupted, scan.interrupted),
-        (Status::Defect, !scan.defects.is_empty()),
+        (Status::Defect, !scan.defects.is_empty() || scan.cross_check.as_ref().is_some_and(CrossCheck::is_defect)),
         (Status::Trouble, !scan.errors.is_empty()),
         (Status::Findings, failing),
     ];

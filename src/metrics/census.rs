@@ -141,7 +141,12 @@ impl Census {
             Condition::Forks,
             count(&|r| r.kind == RecordKind::Start && r.has(flag::PARENT_STRING) && !r.parent.is_none()),
         );
-        let resumed = |pair: &&[crate::record::facts::Record]| pair[0].kind == RecordKind::End;
+        // Another process went on behind an end mark, or says that it did.
+        let trace = facts.names.find(b"trace_session_id");
+        let resumed = |pair: &&[crate::record::facts::Record]| {
+            let says_so = trace != 0 && pair[1].kind == RecordKind::Metadata && pair[1].agent == trace;
+            pair[0].kind == RecordKind::End || says_so
+        };
         agent.condition(Condition::Resumes, records.windows(2).filter(resumed).count() as u64);
         let changes = tally.metadata.get("file_changes");
         if changes > 0 {

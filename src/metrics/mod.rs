@@ -3,9 +3,12 @@
 pub mod catalogue;
 pub mod census;
 pub mod checkpoints;
+pub mod cross_check;
 pub mod figure;
 pub mod paths;
 pub mod readers;
 pub mod records;
 pub mod scanner;
+pub mod self_check;
+pub mod turns;
 pub mod usage;

@@ -135,7 +135,7 @@ struct Key {
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     first: usize,
-    seen: u64,
+    seen: u128,
     again: bool,
 }
 
@@ -242,13 +242,15 @@ impl<'a, 's> Reader<'a, 's> {
         let start = self.at;
         // Keys, ids, times: most strings end within a few words, and hold nothing special.
         for _ in 0..SHORT {
-            let Some(eight) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) else { break };
-            let hits = special(u64::from_le_bytes(*eight));
-            if hits == 0 {
-                self.at += 8;
+            let Some(sixteen) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<16>) else { break };
+            let [head, tail] = [0, 8].map(|at| sixteen[at..].first_chunk::<8>().map_or(0, |w| special(word(w))));
+            if head | tail == 0 {
+                self.at += 16;
                 continue;
             }
-            self.at += (hits.trailing_zeros() / 8) as usize;
+            // Chosen, not jumped to: how long the next string is cannot be guessed.
+            let (hits, before) = if head == 0 { (tail, 8) } else { (head, 0) };
+            self.at += before + (hits.trailing_zeros() / 8) as usize;
             if self.bytes[self.at] == b'"' {
                 self.at += 1;
                 return Ok(Str { start, end: self.at - 1, escaped: false });
@@ -266,28 +268,30 @@ impl<'a, 's> Reader<'a, 's> {
         // Bytes before this one belong to an escape that was read.
         let mut read = self.at;
         let mut block = self.at;
-        while let Some(bytes) = self.bytes.get(block..).and_then(<[u8]>::first_chunk::<64>) {
-            let mut hits = specials(bytes);
+        // One byte more, which the last of the 64 may escape.
+        while let Some(bytes) = self.bytes.get(block..).and_then(<[u8]>::first_chunk::<65>) {
+            let mut hits = bytes.first_chunk().map_or(0, specials) & behind(read, block);
             while hits != 0 {
-                let at = block + hits.trailing_zeros() as usize;
-                hits &= hits - 1;
-                if at < read {
-                    continue;
-                }
-                match self.bytes[at] {
-                    b'"' => {
-                        self.at = at + 1;
-                        return Ok(Str { start, end: at, escaped });
-                    }
+                let bit = hits.trailing_zeros() as usize;
+                let at = block + bit;
+                match bytes[bit] {
                     b'\\' => {
                         escaped = true;
-                        if self.bytes.get(at + 1).is_some_and(|b| is_simple(*b)) {
+                        if SIMPLE[usize::from(bytes[bit + 1])] {
+                            // The backslash and what it escapes: taken out together, because whether that is special
+                            // itself is a guess that goes wrong as often as not.
+                            hits &= !(3 << bit);
                             read = at + 2;
                         } else {
                             self.at = at;
                             self.escape()?;
                             read = self.at;
+                            hits &= behind(read, block);
                         }
+                    }
+                    b'"' => {
+                        self.at = at + 1;
+                        return Ok(Str { start, end: at, escaped });
                     }
                     _ => {
                         self.at = at;
@@ -318,7 +322,7 @@ impl<'a, 's> Reader<'a, 's> {
     /// An escape: the backslash and what belongs to it.
     fn escape(&mut self) -> Read<()> {
         match self.bytes.get(self.at + 1) {
-            Some(b) if is_simple(*b) => {
+            Some(b) if SIMPLE[usize::from(*b)] => {
                 self.at += 2;
                 Ok(())
             }
@@ -537,7 +541,7 @@ impl<'a, 's> Reader<'a, 's> {
         let key = self.string()?;
         if let Some(frame) = frame {
             let hash = key_hash(&self.bytes[key.start..key.end], key.escaped);
-            let bit = 1_u64 << (hash & 63);
+            let bit = 1_u128 << (hash & 127);
             frame.again |= frame.seen & bit != 0;
             frame.seen |= bit;
             if let (Ok(start), Ok(end)) = (u32::try_from(key.start), u32::try_from(key.end)) {
@@ -698,24 +702,25 @@ impl<'a, 's> Reader<'a, 's> {
     }
 }
 
-/// So many words of eight bytes are looked at before a string counts as long.
-const SHORT: usize = 5;
+/// So many times sixteen bytes are looked at before a string counts as long.
+const SHORT: usize = 3;
 const ONES: u64 = u64::MAX / 255;
 
-/// Whether a byte behind a backslash makes an escape of two bytes. One look into a table of bits.
+/// Which bytes behind a backslash make an escape of two bytes.
+static SIMPLE: [bool; 256] = {
+    let mut table = [false; 256];
+    let simple = *b"\"\\/bfnrt";
+    let mut n = 0;
+    while n < simple.len() {
+        table[simple[n] as usize] = true;
+        n += 1;
+    }
+    table
+};
+
 #[inline]
-fn is_simple(byte: u8) -> bool {
-    const SIMPLE: [u64; 2] = {
-        let mut bits = [0; 2];
-        let simple = *b"\"\\/bfnrt";
-        let mut n = 0;
-        while n < simple.len() {
-            bits[simple[n] as usize >> 6] |= 1_u64 << (simple[n] & 63);
-            n += 1;
-        }
-        bits
-    };
-    byte < 128 && SIMPLE[usize::from(byte >> 6)] >> (byte & 63) & 1 != 0
+fn word(bytes: &[u8; 8]) -> u64 {
+    u64::from_le_bytes(*bytes)
 }
 
 /// The high bit of each byte that is a quote, a backslash or a control character. Exact for every byte: nothing is
@@ -730,15 +735,27 @@ fn special(word: u64) -> u64 {
     !((not_low | low) & (not_slash | slash)) & (ONES << 7)
 }
 
-/// Which of 64 bytes are special, one bit each.
+/// Which of 64 bytes are special, one bit each. The words are laid over one another, each shifted by its number, and the
+/// square of eight by eight bits is turned once: that costs less than to gather the bits of each word.
 #[inline]
 fn specials(bytes: &[u8; 64]) -> u64 {
     let mut bits = 0;
-    for (n, word) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        let hits = special(u64::from_le_bytes(*word)) >> 7;
-        bits |= (hits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (n * 8);
+    for (n, bytes) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        bits |= special(word(bytes)) >> (7 - n);
     }
-    bits
+    let turned = |x: u64, by: u32, mask: u64| {
+        let swapped = (x ^ (x >> by)) & mask;
+        x ^ swapped ^ (swapped << by)
+    };
+    let bits = turned(bits, 7, 0x00aa_00aa_00aa_00aa);
+    let bits = turned(bits, 14, 0x0000_cccc_0000_cccc);
+    turned(bits, 28, 0x0000_0000_f0f0_f0f0)
+}
+
+/// The bits of a block of 64 bytes that do not lie before this place.
+#[inline]
+fn behind(place: usize, block: usize) -> u64 {
+    u32::try_from(place.saturating_sub(block)).ok().and_then(|n| u64::MAX.checked_shl(n)).unwrap_or(0)
 }
 
 /// Cheap and only a first sieve: equal keys have equal hashes, the bytes decide.

@@ -2,6 +2,8 @@
 //!
 //! Unknown types are never damage (claude-code notes, head; pi notes, section 5): they stay [`Kind::Other`].
 
+use std::borrow::Cow;
+
 use super::facts::{Block, BlockKind, Facts, Id, Kind, NO_NAME, TypeCount, block, flag};
 use super::json::{Str, decode};
 use super::read::Draft;
@@ -14,11 +16,16 @@ const NAMED_TYPES: usize = 100;
 pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &mut Facts, mark: usize, hidden: bool) {
     let raw = |s: Option<Str>| s.map(|s| &text[s.start..s.end]).unwrap_or_default();
     let owned = |s: Str| if s.escaped { decode(&text[s.start..s.end]) } else { text[s.start..s.end].to_vec() };
-    let type_name = raw(draft.type_name);
-    let role = raw(draft.role);
+    // Words are compared as JavaScript has them: an escape in one makes no other word.
+    let word = |s: Option<Str>| match s {
+        Some(s) if s.escaped => Cow::Owned(decode(raw(Some(s)))),
+        other => Cow::Borrowed(raw(other)),
+    };
+    let (type_name, role) = (word(draft.type_name), word(draft.role));
+    let (type_name, role) = (&*type_name, &*role);
     let record = &mut draft.record;
     if !hidden {
-        record.type_name = count_type(facts, type_name, draft.type_name.is_some_and(|s| s.escaped), text.len());
+        record.type_name = count_type(facts, type_name, text.len());
     }
     if let Some(s) = draft.session_id.filter(|s| s.start < s.end) {
         record.flags |= flag::SESSION_ID;
@@ -40,12 +47,11 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
     }
     match dialect {
         Dialect::Sid => sid(type_name, role, record),
-        Dialect::Claude => claude(type_name, role, raw(draft.subtype), raw(draft.inner_type), record),
+        Dialect::Claude => claude(type_name, role, &word(draft.subtype), &word(draft.inner_type), record),
         Dialect::Pi | Dialect::Openclaw => pi(type_name, role, record),
     }
     record.link = if record.kind == Kind::Assistant { draft.group } else { draft.target };
-    let stop = raw(draft.stop);
-    record.flags |= match stop {
+    record.flags |= match &*word(draft.stop) {
         b"" => 0,
         b"max_tokens" | b"length" => flag::CUT_BY_LENGTH | flag::STOPPED,
         b"error" | b"aborted" if dialect.is_pi() => flag::FAILED | flag::STOPPED,
@@ -108,14 +114,7 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
 }
 
 /// Counts the record under its type. The types of a file are few, and nearly always one of the first.
-fn count_type(facts: &mut Facts, name: &[u8], escaped: bool, length: usize) -> u16 {
-    let decoded;
-    let name = if escaped {
-        decoded = decode(name);
-        &decoded
-    } else {
-        name
-    };
+fn count_type(facts: &mut Facts, name: &[u8], length: usize) -> u16 {
     let counts = &mut facts.type_counts;
     let at = counts.iter().position(|t| *t.name == *name).unwrap_or(counts.len());
     if at == counts.len() {

@@ -172,8 +172,10 @@ impl Pass {
             }
             return false;
         }
-        if simdutf8::basic::from_utf8(kept).is_ok() {
-            self.text(line, kept, At { line: number, offset: line.offset + from as u64, exact: true });
+        // Most lines are ASCII, and nothing else is asked of those.
+        let ascii = kept.is_ascii();
+        if ascii || simdutf8::basic::from_utf8(kept).is_ok() {
+            self.text(line, kept, At { line: number, offset: line.offset + from as u64, exact: true }, ascii);
             let trimmed = [&line.bytes[..from], &line.bytes[to..]];
             self.plain &= trimmed.iter().all(|cut| cut.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')));
         } else {
@@ -181,7 +183,7 @@ impl Pass {
             lossy.clear();
             lossy.extend_from_slice(String::from_utf8_lossy(kept).as_bytes());
             self.invalid(line, kept, number, from);
-            self.text(line, &lossy, At { line: number, offset: line.offset + from as u64, exact: false });
+            self.text(line, &lossy, At { line: number, offset: line.offset + from as u64, exact: false }, false);
             self.lossy = lossy;
             self.plain = false;
         }
@@ -215,8 +217,8 @@ impl Pass {
         }
     }
 
-    fn text(&mut self, line: &Line<'_>, text: &[u8], at: At) {
-        let separator = if text.is_ascii() { None } else { raw_separator(text) };
+    fn text(&mut self, line: &Line<'_>, text: &[u8], at: At, ascii: bool) {
+        let separator = if ascii { None } else { raw_separator(text) };
         let splits_at_separators = self.stream && separator.is_some();
         let read = if splits_at_separators { None } else { Some(self.reader.read(text, at, false, &mut self.facts)) };
         let parsed = matches!(read, Some(Ok(())));

@@ -3,6 +3,8 @@
 //!
 //! A key that stands twice overwrites what its first copy left, as `JSON.parse` has it.
 
+use std::borrow::Cow;
+
 use super::facts::{
     Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_COST, NO_NAME, NO_TIME, NO_TOKENS, Record,
     Usage, block, flag,
@@ -160,9 +162,13 @@ impl RecordReader {
         {
             facts.raw.record_level += 1;
         }
-        facts.fields.count(self.shape, type_name, text);
+        let word = |s: Str| {
+            let raw = &text[s.start..s.end];
+            if s.escaped { Cow::Owned(decode(raw)) } else { Cow::Borrowed(raw) }
+        };
+        facts.fields.count(self.shape, &draft.type_name.map(word).unwrap_or_default(), text);
         if let (Some((start, end)), Some(key)) = (draft.value, draft.key) {
-            facts.fields.count_value(&text[key.start..key.end], &text[start..end]);
+            facts.fields.count_value(&word(key), &text[start..end]);
         }
     }
 
@@ -350,8 +356,8 @@ impl RecordReader {
             b"compactMetadata" if r.peek()? == Json::Object => {
                 let mut preserves = false;
                 r.object(|r, key| {
-                    preserves |=
-                        matches!(r.raw(key), b"preservedSegment" | b"preservedMessages") && r.peek()? == Json::Object;
+                    preserves |= matches!(&*decoded(r, key), b"preservedSegment" | b"preservedMessages")
+                        && r.peek()? == Json::Object;
                     r.skip().map(drop)
                 })?;
                 draft.record.flags |= if preserves { flag::PRESERVES } else { 0 };
@@ -448,7 +454,7 @@ impl RecordReader {
         draft.inner_type = None;
         let mut cleared = false;
         r.object(|r, key| {
-            match r.raw(key) {
+            match &*decoded(r, key) {
                 b"type" => draft.inner_type = optional_string(r)?,
                 b"hookName" => cleared = optional_string(r)?.is_some_and(|s| r.raw(s) == b"SessionStart:clear"),
                 _ => drop(r.skip()?),
@@ -478,7 +484,7 @@ impl RecordReader {
         }
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            match r.raw(key) {
+            match &*decoded(r, key) {
                 b"role" => draft.role = optional_string(r)?,
                 b"content" => self.content(r, &mut draft.record, facts, mark)?,
                 b"id" | b"responseId" => {
@@ -492,7 +498,7 @@ impl RecordReader {
                 b"stop_reason" | b"stopReason" if self.dialect != Dialect::Sid => draft.stop = optional_string(r)?,
                 b"_meta" if self.dialect == Dialect::Sid && r.peek()? == Json::Object => {
                     draft.record.flags &= !(flag::NOT_TYPED | flag::COMPACTED);
-                    r.object(|r, key| match r.raw(key) {
+                    r.object(|r, key| match &*decoded(r, key) {
                         b"permissionMode" => {
                             draft.inner_mode = Some(unknown_mode(r)?);
                             Ok(())
@@ -528,7 +534,7 @@ impl RecordReader {
         self.shape.add(b"{");
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            let place = match r.raw(key) {
+            let place = match &*decoded(r, key) {
                 b"input_tokens" | b"inputTokens" | b"input" => 0,
                 b"output_tokens" | b"outputTokens" | b"output" => 1,
                 b"cache_read_input_tokens" | b"cacheReadInputTokens" | b"cacheRead" => 2,
@@ -536,7 +542,7 @@ impl RecordReader {
                 b"totalTokens" => 4,
                 b"cost" if r.peek()? == Json::Object => {
                     return r.object(|r, key| {
-                        match r.raw(key) {
+                        match &*decoded(r, key) {
                             b"total" => draft.cost = cost(r)?,
                             _ => drop(r.skip()?),
                         }
@@ -622,7 +628,7 @@ impl RecordReader {
         let mut media_at = (0, 0);
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            match r.raw(key) {
+            match &*decoded(r, key) {
                 b"type" => type_name = optional_string(r)?,
                 b"text" => text = optional_string(r)?,
                 b"thinking" => thinking = optional_string(r)?,
@@ -646,10 +652,10 @@ impl RecordReader {
         })?;
         let mut new = Block { index, ..Block::default() };
         let mut opened = 0;
-        let type_name = type_name.map(|s| r.raw(s)).unwrap_or_default();
+        let type_name = type_name.map(|s| decoded(r, s)).unwrap_or_default();
         self.shape.add(b"[");
-        self.shape.add(type_name);
-        match type_name {
+        self.shape.add(&type_name);
+        match &*type_name {
             b"text" => {
                 new.kind = BlockKind::Text;
                 let text = text.map(|s| r.raw(s)).unwrap_or_default();
@@ -710,7 +716,7 @@ impl RecordReader {
                 return r.skip().map(drop);
             }
             let (mut type_name, mut media, mut at) = (None, Media::default(), (0, 0));
-            r.object(|r, key| match r.raw(key) {
+            r.object(|r, key| match &*decoded(r, key) {
                 b"type" | b"kind" => {
                     type_name = optional_string(r)?;
                     Ok(())
@@ -746,7 +752,7 @@ pub(super) fn note(facts: &mut Facts, defect: Defect, count: u64) {
 }
 
 fn media_field<'a>(r: &mut Reader<'a, '_>, key: Str, media: &mut Media<'a>, at: &mut (usize, usize)) -> Read<()> {
-    match r.raw(key) {
+    match &*decoded(r, key) {
         b"media_type" | b"mimeType" | b"mediaType" => media.label = optional_string(r)?.map(|s| r.raw(s)),
         b"data" => {
             if let Some(s) = optional_string(r)? {
@@ -784,7 +790,7 @@ fn id_of(r: &Reader<'_, '_>, s: Str) -> Id {
 }
 
 /// The text of a string, resolved only where a backslash asks for it.
-pub(super) fn decoded<'a>(r: &Reader<'a, '_>, s: Str) -> std::borrow::Cow<'a, [u8]> {
+pub(super) fn decoded<'a>(r: &Reader<'a, '_>, s: Str) -> Cow<'a, [u8]> {
     if s.escaped { decode(r.raw(s)).into() } else { r.raw(s).into() }
 }
 

@@ -6,17 +6,20 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::cross_check_json::{self, CrossCheckJson};
 use super::envelope::{Each, Head, PathField};
 use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
+use super::turns_json::TurnsJson;
 use super::usage_json::{RatioJson, TotalJson, UsageJson};
-use crate::audit::measure::{Measured, UsageRow};
+use crate::audit::measure::{Measured, PlacedDisagreement, UsageRow};
 use crate::audit::{self, keep};
 use crate::dialect::Dialect;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::readers::{Reader, ReaderStop};
-use crate::metrics::records::{CHECKS, Counts, Tally, Users};
-use crate::metrics::usage::Disagreement;
+use crate::metrics::records::{Counts, Tally, Users};
+use crate::metrics::self_check::CHECKS;
+use crate::metrics::turns::Turns;
 use crate::record::pass::TOOL_RESULT;
 use crate::store::{Discovery, FileEntry};
 
@@ -25,6 +28,8 @@ use crate::store::{Discovery, FileEntry};
 pub struct Report<'a> {
     /// The figures.
     pub measured: &'a Measured,
+    /// The turns of its one session, where they were asked for.
+    pub turns: Option<&'a Turns>,
     /// When they were taken, in milliseconds since 1970.
     pub taken_at: i64,
 }
@@ -49,12 +54,16 @@ struct Document<'a, U: Serialize, D: Serialize, E: Serialize> {
     bytes: Option<BytesJson>,
     usage: U,
     usage_total: TotalJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<TurnsJson<'a>>,
     stored_totals: D,
     #[serde(skip_serializing_if = "is_zero")]
     more_stored_totals: u64,
     readers: ReadersJson<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     checkpoints: Option<CheckpointsJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cross_check: Option<Vec<CrossCheckJson<'a>>>,
     errors: E,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     interrupted: bool,
@@ -105,10 +114,12 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
         bytes: bytes(measured),
         usage: Each(|| usage(measured)),
         usage_total: TotalJson::from(&measured.usage),
+        turns: report.turns.map(TurnsJson::from),
         stored_totals: Each(|| measured.disagreements.iter().map(|found| DisagreementJson::new(discovery, found))),
         more_stored_totals: measured.more_disagreements,
         readers: ReadersJson::new(measured),
         checkpoints: measured.checkpoints.as_ref().map(CheckpointsJson::from),
+        cross_check: measured.cross_check.as_ref().map(|check| cross_check_json::rows(check, discovery)),
         errors: Each(|| measured.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
         interrupted: measured.interrupted,
     };
@@ -123,7 +134,8 @@ struct ScopeJson<'a> {
     kinds: &'a BTreeMap<&'static str, u64>,
 }
 
-fn path_of(discovery: &Discovery, file: u32) -> PathBuf {
+/// Where a file lies.
+pub(super) fn path_of(discovery: &Discovery, file: u32) -> PathBuf {
     discovery.files.get(file as usize).map(|file| discovery.path(file)).unwrap_or_default()
 }
 
@@ -274,7 +286,7 @@ struct DisagreementJson<'a> {
 }
 
 impl<'a> DisagreementJson<'a> {
-    fn new(discovery: &Discovery, (file, line, found): &'a (u32, u32, Disagreement)) -> Self {
+    fn new(discovery: &Discovery, (file, line, found): &'a PlacedDisagreement) -> Self {
         let path = path_of(discovery, *file);
         DisagreementJson {
             session: discovery.files.get(*file as usize).map(|file| session_id(file, &path)).unwrap_or_default(),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::cross_check_json::{self, CrossCheckJson};
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
@@ -40,6 +41,8 @@ struct Document<'a, S: Serialize, C: Serialize, E: Serialize> {
     checkpoints: C,
     store: StoreJson<'a>,
     totals: TotalsJson<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cross_check: Option<Vec<CrossCheckJson<'a>>>,
     errors: E,
     /// Files on which sid-audit itself failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -63,6 +66,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
             checkpoints: Each(|| scan.checkpoints.iter().map(|index| IndexJson::new(report, index))),
             store: StoreJson::new(report),
             totals: TotalsJson::new(scan),
+            cross_check: scan.cross_check.as_ref().map(|check| cross_check_json::rows(check, &scan.discovery)),
             errors: Each(|| scan.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
             defects: scan.defects.iter().map(|(path, message)| ErrorJson::new(path, message)).collect(),
             interrupted: scan.interrupted,
@@ -111,12 +115,15 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     struct Last<'a> {
         roots: Vec<RootJson<'a>>,
         totals: TotalsJson<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cross_check: Option<Vec<CrossCheckJson<'a>>>,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     }
     let last = Last {
         roots: roots(&scan.discovery, |n| scan.versions.get(&n)),
         totals: TotalsJson::new(scan),
+        cross_check: scan.cross_check.as_ref().map(|check| cross_check_json::rows(check, &scan.discovery)),
         interrupted: scan.interrupted,
     };
     write_line(&mut writer, "totals", &taken_at, None, last)

@@ -12,7 +12,7 @@ use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
-use super::{listed, next, verdict};
+use super::{cross_check_table, listed, next, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::registry;
@@ -52,6 +52,7 @@ pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()>
     page.sessions(out)?;
     page.findings(out)?;
     page.errors(out)?;
+    cross_check_table::part(out, report.scan.cross_check.as_ref(), &report.scan.discovery)?;
     page.foot(out)
 }
 

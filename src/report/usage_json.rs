@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use crate::metrics::figure::{Cost, Flow, Ratio, Stock};
-use crate::metrics::usage::{ModelUsage, StoreTotal, StoreUsage};
+use crate::metrics::usage::{Flows, ModelUsage, Stocks, StoreTotal, StoreUsage};
 
 /// A ratio with what it is made of.
 #[derive(Serialize)]
@@ -50,6 +50,25 @@ pub struct FlowJson {
     output: Option<u64>,
 }
 
+impl From<Stocks> for StockJson {
+    fn from(stock: Stocks) -> Self {
+        StockJson { last_prompt: stock.last_prompt.map(Stock::get), last_input: stock.last_input.map(Stock::get) }
+    }
+}
+
+impl FlowJson {
+    /// Flows with the prompts that they make.
+    pub fn new(prompt: Option<Flow>, flow: Flows) -> Self {
+        FlowJson {
+            prompt: prompt.map(Flow::get),
+            input: flow.input.map(Flow::get),
+            cache_read: flow.cache_read.map(Flow::get),
+            cache_write: flow.cache_write.map(Flow::get),
+            output: flow.output.map(Flow::get),
+        }
+    }
+}
+
 /// Ratios by name; one that nothing can be divided by is left out.
 #[derive(Serialize)]
 pub struct RatiosJson {
@@ -81,17 +100,8 @@ impl<'a> From<&'a ModelUsage> for UsageJson<'a> {
             definition: row.definition.name(),
             requests: row.requests.get(),
             discarded_requests: row.discarded.map(Flow::get),
-            stock: StockJson {
-                last_prompt: row.stock.last_prompt.map(Stock::get),
-                last_input: row.stock.last_input.map(Stock::get),
-            },
-            flow: FlowJson {
-                prompt: row.prompt().map(Flow::get),
-                input: row.flow.input.map(Flow::get),
-                cache_read: row.flow.cache_read.map(Flow::get),
-                cache_write: row.flow.cache_write.map(Flow::get),
-                output: row.flow.output.map(Flow::get),
-            },
+            stock: StockJson::from(row.stock),
+            flow: FlowJson::new(row.prompt(), row.flow),
             ratios: RatiosJson { cache_hit: row.cache_hit().map(RatioJson::from) },
             cost_usd: row.cost.map(Cost::dollars),
         }

@@ -8,6 +8,7 @@ use super::neutral::visible;
 use super::out::Out;
 use super::style::{Span, plain};
 use super::wrap::wrap_behind;
+use crate::metrics::figure::Cost;
 use crate::record::facts::NO_TIME;
 
 /// `12 345`, with narrow gaps that no shell splits at: a number is one word.
@@ -26,6 +27,25 @@ pub fn number(n: u64) -> String {
 /// `1 record`, `3 records`; a number of more than four digits in groups.
 pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
+}
+
+/// `12'345`, `1.23 M`, `45.6 G`: amounts that need not be exact to the last digit.
+pub fn amount(n: u64) -> String {
+    const UNITS: [(u64, &str); 2] = [(1_000_000_000, "G"), (1_000_000, "M")];
+    match UNITS.into_iter().find(|(unit, _)| n >= *unit) {
+        None => number(n),
+        Some((unit, name)) => {
+            let value = n as f64 / unit as f64;
+            let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+            format!("{value:.digits$} {name}")
+        }
+    }
+}
+
+/// `$0.0366`, `$12.34`.
+pub fn dollars(cost: Cost) -> String {
+    let dollars = cost.dollars();
+    if dollars < 1.0 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
 }
 
 /// `532 bytes`, `12.3 KiB`, `4.0 GiB`.
@@ -96,6 +116,11 @@ mod tests {
             [1, 1023, 1024, 5 << 20, 3 << 30].map(size),
             ["1 byte", "1023 bytes", "1.0 KiB", "5.0 MiB", "3.0 GiB"]
         );
+        assert_eq!(
+            [12_345, 1_234_567, 45_600_000, 444_000_000, 45_600_000_000].map(amount),
+            ["12'345", "1.23 M", "45.6 M", "444 M", "45.6 G"]
+        );
+        assert_eq!([36_600_000, 12_340_000_000].map(|nano| dollars(Cost::from_nano(nano))), ["$0.0366", "$12.34"]);
         assert_eq!(moment(0), "1970-01-01 00:00");
         assert_eq!(moment(NO_TIME), "");
         assert_eq!(moments(0, 60_000), ("1970-01-01 00:00".to_owned(), "00:01".to_owned()));

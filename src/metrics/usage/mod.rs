@@ -17,7 +17,9 @@ use super::figure::{Cost, Flow, Mixed, Ratio, Stock};
 use crate::dialect::Dialect;
 use crate::session::{Session, Shape};
 
+pub(super) use responses::response;
 pub use rows::Rows;
+pub(super) use snapshots::spent;
 pub use store::{Model, StoreTotal, StoreUsage};
 
 /// Where figures come from.
@@ -128,7 +130,8 @@ impl ModelUsage {
     }
 }
 
-fn prompt(definition: Definition, flow: Flows) -> Option<Flow> {
+/// All prompts together by what their input is.
+pub(super) fn prompt(definition: Definition, flow: Flows) -> Option<Flow> {
     match definition {
         Definition::WithCache => flow.input,
         _ => Some(flow.input? + flow.cache_read.unwrap_or_default() + flow.cache_write.unwrap_or_default()),

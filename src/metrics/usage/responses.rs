@@ -32,6 +32,14 @@ pub(super) fn there(tokens: u32) -> Option<u64> {
     (tokens != NO_TOKENS).then_some(u64::from(tokens))
 }
 
+/// A usage row by its place in `Facts::usage`: the model that it is said to be of, and what went through.
+pub(in crate::metrics) fn response(session: &Session, row: u32) -> (Box<str>, Flows) {
+    let Usage { record, tokens } = session.facts.usage[row as usize];
+    let [input, output, cache_read, cache_write] = tokens.map(|n| there(n).map(Flow::new));
+    let model = model_name(session, model_number(session.record(record)));
+    (model, Flows { input, cache_read, cache_write, output })
+}
+
 /// Adds the responses of a session up.
 pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
     let facts = &session.facts;

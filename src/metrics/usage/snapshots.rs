@@ -15,13 +15,14 @@ use std::collections::BTreeMap;
 use super::{
     Definition, Disagreement, Flows, Impossible, MixedFigure, ModelUsage, SessionUsage, Source, Stocks, responses,
 };
+use crate::dialect::Dialect;
 use crate::metrics::figure::{Cost, Flow, Mixed, Stock};
 use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::read::nano_dollars;
 use crate::record::value::Value;
-use crate::session::Session;
+use crate::session::{Session, Shape};
 
 /// The running totals of one model, in the order of [`RUNNING`].
 type Running = [Option<f64>; 7];
@@ -91,6 +92,34 @@ pub(super) fn follow(session: &Session, usage: &mut SessionUsage) {
         }
     }
     follower.finish(session, usage);
+}
+
+/// What sid-code's running totals grew by, at the record that says so. A total that fell began anew: all of it is new.
+pub(in crate::metrics) fn spent(session: &Session) -> Vec<(u32, Cost)> {
+    let stats = session.facts.names.find(b"usage_stats");
+    if session.dialect != Dialect::Sid || session.shape != Shape::Main || stats == 0 {
+        return Vec::new();
+    }
+    // What cannot be is told where the totals are followed.
+    let mut told = SessionUsage::default();
+    let (mut spent, mut before) = (Vec::new(), BTreeMap::<Box<str>, f64>::new());
+    for (n, record) in (0_u32..).zip(&session.facts.records) {
+        if record.kind != Kind::Metadata || record.agent != stats {
+            continue;
+        }
+        let Some(snapshot) = read(session, n, record, &mut told) else { continue };
+        let now = snapshot.models.into_iter().filter_map(|(name, totals)| Some((name, totals.running[COST]?)));
+        let now: BTreeMap<Box<str>, f64> = now.collect();
+        let grown = now.iter().map(|(name, cost)| match before.get(name) {
+            Some(before) if *before <= cost + 1e-9 => (cost - before).max(0.0),
+            _ => *cost,
+        });
+        if let Some(nano) = nano_dollars(grown.sum()) {
+            spent.push((n, Cost::from_nano(nano)));
+        }
+        before = now;
+    }
+    spent
 }
 
 struct Follower {

@@ -244,7 +244,8 @@ impl StoreUsage {
     fn once(&mut self, held: Counted, new: Counted) -> Counted {
         self.copied += 1;
         self.copies_in.extend([held.file, new.file]);
-        let (stays, goes) = if self.weight(new) > self.weight(held) { (new, held) } else { (held, new) };
+        let weight = |counted: Counted| (self.weight(counted), counted.cost);
+        let (stays, goes) = if weight(new) > weight(held) { (new, held) } else { (held, new) };
         self.rows[goes.row as usize].1.take_back(goes.tokens, goes.cost);
         stays
     }

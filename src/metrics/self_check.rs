@@ -1,0 +1,136 @@
+//! What holds of every file of a store before its figures are believed: one start, one root, an id on every record. Forks,
+//! older formats and sidechains need not keep it; they are counted by why.
+
+use std::collections::BTreeMap;
+
+use crate::chain::graph::{is_fork_start, is_node};
+use crate::dialect::Dialect;
+use crate::record::facts::{Kind, Record, flag};
+use crate::session::{Session, Shape};
+
+/// What should hold of every session file of an agent, counted: where it does not, the file is named.
+#[derive(Clone, Debug, Default)]
+pub struct Check {
+    /// Files that were looked at.
+    pub expected: u64,
+    /// Files of which it holds.
+    pub found: u64,
+    /// The others, by number; at most [`EXCEPTIONS`].
+    pub exceptions: Vec<u32>,
+    /// How many more there are.
+    pub more: u64,
+    /// Files that need not keep it, by why.
+    pub exempt: BTreeMap<&'static str, u64>,
+}
+
+/// How many exceptions of one check are named.
+pub const EXCEPTIONS: usize = 20;
+
+impl Check {
+    fn look(&mut self, file: u32, holds: bool) {
+        self.expected += 1;
+        if holds {
+            self.found += 1;
+        } else {
+            self.exceptions.push(file);
+        }
+    }
+
+    fn merge(&mut self, other: &Check) {
+        self.expected += other.expected;
+        self.found += other.found;
+        self.more += other.more;
+        self.exceptions.extend(&other.exceptions);
+        for (why, n) in &other.exempt {
+            *self.exempt.entry(why).or_default() += n;
+        }
+    }
+}
+
+/// The checks of a store before its figures are believed.
+#[derive(Clone, Debug, Default)]
+pub struct SelfCheck {
+    checks: BTreeMap<&'static str, Check>,
+}
+
+/// The checks in the order in which they are shown.
+pub const CHECKS: [&str; 3] = ["one start record a file", "one root a file", "an id on every record"];
+
+impl SelfCheck {
+    /// Looks at a session.
+    pub fn look(&mut self, file: u32, session: &Session) {
+        let [starts, roots, ids] = CHECKS;
+        let why = match session.shape {
+            Shape::Main if has_older_format(session) => Some("older format"),
+            Shape::Main => None,
+            Shape::Sidechain | Shape::Subagent => Some("sidechain"),
+            Shape::Legacy => Some("older format"),
+        };
+        if let Some(why) = why {
+            for check in CHECKS {
+                *self.check(check).exempt.entry(why).or_default() += 1;
+            }
+            return;
+        }
+        let facts = &session.facts;
+        let of_kind = |kind: Kind| facts.records.iter().filter(|r| r.kind == kind).count();
+        if session.dialect == Dialect::Claude {
+            *self.check(starts).exempt.entry("writes no start record").or_default() += 1;
+            *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
+        } else {
+            self.check(starts).look(file, of_kind(Kind::Start) == 1);
+            if session.dialect.is_pi() {
+                *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
+            } else {
+                let is_root =
+                    |r: &&Record| is_node(Dialect::Sid, r) && (r.parent.is_none() || is_fork_start(Dialect::Sid, r));
+                self.check(roots).look(file, facts.records.iter().filter(is_root).count() == 1);
+            }
+        }
+        let chained = |r: &&Record| match session.dialect {
+            Dialect::Claude => {
+                matches!(r.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
+            }
+            _ => r.kind != Kind::NonObject,
+        };
+        self.check(ids).look(file, facts.records.iter().filter(chained).all(|r| r.has(flag::ID_STRING)));
+    }
+
+    fn check(&mut self, name: &'static str) -> &mut Check {
+        self.checks.entry(name).or_default()
+    }
+
+    /// A check by its name.
+    pub fn get(&self, name: &str) -> Option<&Check> {
+        self.checks.get(name)
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &SelfCheck) {
+        for (name, check) in &other.checks {
+            self.checks.entry(name).or_default().merge(check);
+        }
+    }
+
+    /// Puts exceptions in order and lets go of those that are not named.
+    pub fn finish(&mut self) {
+        for check in self.checks.values_mut() {
+            check.exceptions.sort_unstable();
+            check.more += check.exceptions.len().saturating_sub(EXCEPTIONS) as u64;
+            check.exceptions.truncate(EXCEPTIONS);
+        }
+    }
+}
+
+/// Files of formats without ids: sid-code v2, pi v1.
+fn has_older_format(session: &Session) -> bool {
+    let records = &session.facts.records;
+    match session.dialect {
+        Dialect::Claude => false,
+        Dialect::Sid => {
+            let first = records.iter().find(|r| r.kind != Kind::NonObject);
+            first.is_some_and(|r| !r.any(flag::ID_STRING | flag::ID_OTHER) && r.version == 0)
+        }
+        Dialect::Pi | Dialect::Openclaw => session.facts.version.as_deref().is_none_or(|v| v == "1"),
+    }
+}
