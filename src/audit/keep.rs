@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Extra, FormatBy, SessionAudit};
+use super::{Counts, Extra, FormatBy, SessionAudit};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::again;
@@ -48,9 +48,12 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
         mode: session.chain.mode,
         live,
         stream: streams(session.dialect, session.source.size()),
-        lines: [lines.physical, lines.records, lines.blank, lines.bad, lines.torn].map(small),
-        resume,
         api,
+        counts: Counts::of(
+            session.dialect,
+            resume,
+            [lines.physical, lines.records, lines.blank, lines.bad, lines.torn].map(small),
+        ),
         extra,
     }
 }

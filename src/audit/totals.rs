@@ -44,7 +44,7 @@ impl Totals {
         for (name, n) in &session.facts.types {
             self.add_type(name, *n);
         }
-        *self.resume.entry(audit.resume.verdict).or_default() += 1;
+        *self.resume.entry(audit.resume().verdict).or_default() += 1;
         *self.api.entry(audit.api).or_default() += 1;
     }
 

@@ -66,7 +66,7 @@ fn resume(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let prediction = report.prediction;
     out.gap()?;
     out.line([strong("What the agent would do on resume")])?;
-    let resume = &report.audit.resume;
+    let resume = &report.audit.resume();
     let mut loads = match &prediction.refused {
         Some(why) if prediction.loadable => format!("yes, and then gives up: {why}"),
         Some(why) => format!("no: {why}"),
@@ -195,7 +195,7 @@ fn errs(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let prediction = report.prediction;
     out.gap()?;
     out.line([strong("Where its rules err")])?;
-    let resume = &report.audit.resume;
+    let resume = &report.audit.resume();
     let mut all = prediction.interruption.doubts.clone();
     let lost = resume.expected.saturating_sub(resume.loaded);
     if lost > 0 {

@@ -258,7 +258,7 @@ impl<'a> SessionJson<'a> {
         let id = extra
             .and_then(|extra| extra.session_id.clone())
             .unwrap_or_else(|| keep::implied_id(&path, session.dialect, session.shape));
-        let [physical, records, blank, bad, torn] = session.lines;
+        let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
         let under = Under { path: &path, below: &below, shape: session.shape };
         let found = findings(session.findings(), under, report.known);
@@ -323,7 +323,7 @@ struct LawfulJson {
 impl ResumeJson {
     /// Of a session that was judged.
     pub fn new(session: &SessionAudit) -> Self {
-        ResumeJson::of(&session.resume, session.mode, session.dialect)
+        ResumeJson::of(&session.resume(), session.mode, session.dialect)
     }
 
     /// Of a verdict, with how it was read and by whom.

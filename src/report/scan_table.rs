@@ -160,8 +160,8 @@ impl<'a> Page<'a> {
     /// The first five lines: how many sessions, and the worst of them by name.
     fn five(&self, out: &mut Out) -> io::Result<()> {
         out.gap()?;
-        let resume = |verdict: ResumeVerdict| move |session: &SessionAudit| session.resume.verdict == verdict;
-        let lost = |session: &SessionAudit| session.resume.expected.saturating_sub(session.resume.loaded);
+        let resume = |verdict: ResumeVerdict| move |session: &SessionAudit| session.resume().verdict == verdict;
+        let lost = |session: &SessionAudit| session.resume().expected.saturating_sub(session.resume().loaded);
         let missing: u64 = self.all(resume(ResumeVerdict::Partial)).iter().map(|s| u64::from(lost(s))).sum();
         let history = match missing {
             0 => "history missing".to_owned(),
@@ -477,10 +477,10 @@ pub(super) fn worst_of(session: &SessionAudit) -> Option<Severity> {
 pub(super) fn badness(session: &SessionAudit) -> impl Ord + use<> {
     let errors = session.findings().iter().filter(|f| f.severity == Severity::Error).count();
     (
-        session.resume.verdict,
+        session.resume().verdict,
         std::cmp::Reverse(session.api == ApiVerdict::Refused),
         std::cmp::Reverse(worst_of(session)),
-        std::cmp::Reverse(session.resume.expected.saturating_sub(session.resume.loaded)),
+        std::cmp::Reverse(session.resume().expected.saturating_sub(session.resume().loaded)),
         std::cmp::Reverse(errors),
         session.file,
     )

@@ -5,7 +5,7 @@ use crate::audit::{ApiVerdict, ResumeVerdict, SessionAudit};
 
 /// `full`, `partial 120/300`, `none`.
 pub fn resume_words(session: &SessionAudit) -> String {
-    let resume = &session.resume;
+    let resume = &session.resume();
     match resume.verdict {
         ResumeVerdict::Partial => format!("partial {}/{}", resume.loaded, resume.expected),
         other => other.name().to_owned(),
@@ -14,7 +14,7 @@ pub fn resume_words(session: &SessionAudit) -> String {
 
 /// The RESUME verdict in its colour.
 pub fn resume(session: &SessionAudit) -> Span<'static> {
-    let style = match session.resume.verdict {
+    let style = match session.resume().verdict {
         ResumeVerdict::Full => Style::Good,
         ResumeVerdict::Partial => Style::Warning,
         ResumeVerdict::None => Style::Error,

@@ -61,7 +61,7 @@ fn head(report: &Report<'_>) -> Markup {
                 p.notice { "Another leaf than the loader's was asked for; the findings are about the loader's." }
             } @else {
                 p.verdicts {
-                    b class=(resume_class(report.audit.resume.verdict)) { span { "RESUME" } (verdict::resume_words(report.audit)) }
+                    b class=(resume_class(report.audit.resume().verdict)) { span { "RESUME" } (verdict::resume_words(report.audit)) }
                     b class=(api_class(report.audit.api)) { span { "API" } (verdict::api_words(report.audit)) }
                     @if report.audit.live { b { "in use" } }
                 }

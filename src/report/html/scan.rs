@@ -102,8 +102,8 @@ impl<'a> View<'a> {
         let sessions = &self.scan().sessions;
         let lost: u64 = sessions
             .iter()
-            .filter(|one| one.resume.verdict == ResumeVerdict::Partial)
-            .map(|one| u64::from(one.resume.expected.saturating_sub(one.resume.loaded)))
+            .filter(|one| one.resume().verdict == ResumeVerdict::Partial)
+            .map(|one| u64::from(one.resume().expected.saturating_sub(one.resume().loaded)))
             .sum();
         let doomed = |one: &SessionAudit| one.findings().iter().any(|finding| finding.rule.code == "S516");
         let of_store: u64 =
@@ -117,8 +117,8 @@ impl<'a> View<'a> {
         let healthy = sessions.iter().filter(|one| worst_of(one) < Some(Severity::Warning)).count() as u64;
         html! {
             ul.five {
-                (self.tile("error", "cannot resume", 0, |one| one.resume.verdict == ResumeVerdict::None))
-                (self.tile("error", &history, 0, |one| one.resume.verdict == ResumeVerdict::Partial))
+                (self.tile("error", "cannot resume", 0, |one| one.resume().verdict == ResumeVerdict::None))
+                (self.tile("error", &history, 0, |one| one.resume().verdict == ResumeVerdict::Partial))
                 (self.tile("error", "would be refused", 0, |one| one.api == ApiVerdict::Refused))
                 (self.tile("warning", "will be deleted", of_store, doomed))
                 li.good {
@@ -200,8 +200,8 @@ impl<'a> View<'a> {
         let rank = worst.map_or(0, |severity| severity as u8 + 1);
         html! {
             tbody id={ "s" (n) } data-worst=(rank) data-name=(name) data-agent=(session.dialect.name())
-                data-resume=(session.resume.verdict as u8) data-api=(session.api as u8)
-                data-lines=(session.lines[0]) data-bytes=(file.size) data-count=(count) {
+                data-resume=(session.resume().verdict as u8) data-api=(session.api as u8)
+                data-lines=(session.lines()[0]) data-bytes=(file.size) data-count=(count) {
                 tr {
                     td { (tag(worst)) }
                     th scope="row" {
@@ -212,9 +212,9 @@ impl<'a> View<'a> {
                             @if !folder.is_empty() { ", in " (folder) }
                         }
                     }
-                    td class=(resume_class(session.resume.verdict)) { (verdict::resume_words(session)) }
+                    td class=(resume_class(session.resume().verdict)) { (verdict::resume_words(session)) }
                     td class=(api_class(session.api)) { (session.api.name().replace('_', " ")) }
-                    td.num { (number(u64::from(session.lines[0]))) }
+                    td.num { (number(u64::from(session.lines()[0]))) }
                     td.num { (size(file.size)) }
                     td.num { @if count > 0 { (number(count)) } }
                 }
