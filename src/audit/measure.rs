@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use super::scan::{open, read_again};
 use super::spread::{Failed, spread};
 use super::{add_stdin, is_session, keep, shape_of};
 use crate::metrics::checkpoints::Checkpoints;
@@ -17,7 +18,7 @@ use crate::metrics::self_check::SelfCheck;
 use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, FileKind, Layout};
+use crate::store::{self, Discovery, FileKind};
 
 /// What a store measures.
 #[derive(Debug, Default)]
@@ -180,7 +181,8 @@ pub fn measure(
     order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
     let run = Run { discovery: &discovery, stdin, again, meter, shared: Mutex::default() };
     let parts = spread(&order, meter, |n, sum| run.one(n, sum), |n, why, sum: &mut Sum| run.failed(n, why, sum));
-    let shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    shared.usage.finish(|n| read_again(&discovery, stdin, n, meter));
     let mut all = Sum::default();
     parts.into_iter().for_each(|part| all.add(part));
     all.finish(discovery, shared, again.is_some(), meter.stopped())
@@ -208,10 +210,7 @@ impl Run<'_> {
             return Ok(());
         };
         let folder = self.discovery.folder(file);
-        let source = match self.stdin {
-            Some(source) if folder.is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
-            _ => self.discovery.open(file)?,
-        };
+        let source = open(self.discovery, self.stdin, file)?;
         let given = self.again.unwrap_or_default().given(source.clone());
         let session = Session::read_unlinked(path, given, dialect, shape_of(file.kind), self.meter)?;
         sum.session(n, &session);
@@ -298,8 +297,7 @@ impl Sum {
         self.self_check.finish();
         self.others.finish();
         self.sizes.sort();
-        let mut usage = shared.usage;
-        usage.finish();
+        let usage = shared.usage;
         self.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
         self.errors.append(&mut discovery.errors);
         self.errors.sort();

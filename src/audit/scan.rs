@@ -89,7 +89,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         store.extend(alone.into_iter().filter(|f| options.gate.keeps(f)));
     }
     let mut usage = usage.into_inner().unwrap_or_else(PoisonError::into_inner);
-    usage.finish();
+    usage.finish(|n| read_again(&discovery, options.stdin.as_ref(), n, meter));
     let zero_fields = zero_fields(sum.census, &discovery, &order, &sessions, &checkpoints);
     if !meter.stopped() {
         let figures = rules::usage::check_store(&usage, &discovery).into_iter();
@@ -200,6 +200,24 @@ fn checkpoints(
 /// Whether a file is a session of its own. A sync tool's copy is not: rules about the store look at it.
 pub fn is_session(kind: FileKind) -> bool {
     matches!(kind, FileKind::Main | FileKind::Sidechain | FileKind::Subagent | FileKind::Whole)
+}
+
+/// Opens a file of the discovery, standard input among them.
+pub(super) fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEntry) -> io::Result<Source> {
+    match stdin {
+        Some(source) if discovery.folder(file).is_some_and(|f| f.layout == Layout::Stdin) => Ok(source.clone()),
+        _ => discovery.open(file),
+    }
+}
+
+/// Reads a session a second time, for its figures. Progress has counted its bytes already.
+pub(super) fn read_again(discovery: &Discovery, stdin: Option<&Source>, n: u32, meter: &Meter) -> io::Result<Session> {
+    let file = &discovery.files[n as usize];
+    let Some(dialect) = file.dialect.filter(|_| !meter.stopped()) else {
+        return Err(io::ErrorKind::Interrupted.into());
+    };
+    let source = open(discovery, stdin, file)?;
+    Session::read_unlinked(discovery.path(file), source, dialect, shape_of(file.kind), &Meter::default())
 }
 
 /// What kind of session a file is taken for before it is read.
@@ -334,10 +352,7 @@ impl Run<'_> {
             sum.errors.push((path, super::NOBODYS.to_owned()));
             return Ok(());
         };
-        let source = match &self.options.stdin {
-            Some(source) if self.discovery.folder(file).is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
-            _ => self.discovery.open(file)?,
-        };
+        let source = open(self.discovery, self.options.stdin.as_ref(), file)?;
         let given = self.options.again.unwrap_or_default().given(source.clone());
         let session = Session::read(path, given, dialect, shape_of(file.kind), self.meter)?;
         let size = session.source.size();

@@ -232,7 +232,7 @@ impl<'a> Repair<'a> {
             if parent < MISSING {
                 self.near.push((parent, place, result));
             }
-            if let Some(&named) = by_id.get(&facts.records[result as usize].target) {
+            if let Some(&named) = by_id.get(&facts.records[result as usize].target()) {
                 self.near.push((named, place, result));
             }
             for call in self.answers(result).collect::<Vec<_>>() {
@@ -291,7 +291,7 @@ impl<'a> Repair<'a> {
             return true;
         }
         let (r, m) = (&self.facts.records[result as usize], &self.facts.records[member as usize]);
-        let named = r.target != 0 && r.target == m.id.short();
+        let named = r.target() != 0 && r.target() == m.id.short();
         let owned = || self.answers(result).any(|call| self.owner.get(&call) == Some(&Some(member)));
         (named || owned()) && r.has(flag::SIDECHAIN) == m.has(flag::SIDECHAIN) && r.agent == m.agent
     }
@@ -308,7 +308,7 @@ impl<'a> Repair<'a> {
     /// The response that an assistant record is a row of, 0 for none.
     fn response(&self, n: u32) -> u64 {
         let record = &self.facts.records[n as usize];
-        if record.kind == Kind::Assistant { record.group } else { 0 }
+        if record.kind == Kind::Assistant { record.group() } else { 0 }
     }
 
     /// A user record with a parent and at least one result.

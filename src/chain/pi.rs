@@ -120,9 +120,9 @@ pub fn old_version(facts: &Facts) -> bool {
 }
 
 fn target_of(facts: &Facts, graph: &Graph, control: &Record, n: u32) -> Option<u32> {
-    let (_, earlier) = (control.target != 0)
+    let (_, earlier) = (control.target() != 0)
         .then_some(())
-        .and_then(|()| numbered(&facts.records[..n as usize]).rev().find(|(_, r)| r.id.short() == control.target))
+        .and_then(|()| numbered(&facts.records[..n as usize]).rev().find(|(_, r)| r.id.short() == control.target()))
         .map(|(m, r)| (m, r.id))?;
     graph.find(earlier, facts)
 }
@@ -167,7 +167,7 @@ fn context(facts: &Facts, path: Vec<u32>) -> Chain {
             if !compaction.has(flag::KEEPS_NOTHING) {
                 match path[..at]
                     .iter()
-                    .position(|&n| record(n).id.short() == compaction.target && compaction.target != 0)
+                    .position(|&n| record(n).id.short() == compaction.target() && compaction.target() != 0)
                 {
                     Some(first) => selected.extend(&path[first..at]),
                     None => lost = Some(path[at]),
@@ -178,7 +178,7 @@ fn context(facts: &Facts, path: Vec<u32>) -> Chain {
     }
     // The latest edit of a target counts: a later one may put something back.
     let edits = selected.iter().map(|&n| record(n)).filter(|r| r.kind == Kind::ContextEdit);
-    let edits: HashMap<u64, bool> = edits.map(|r| (r.target, r.has(flag::OMITS))).collect();
+    let edits: HashMap<u64, bool> = edits.map(|r| (r.target(), r.has(flag::OMITS))).collect();
     let messages = selected
         .iter()
         .copied()

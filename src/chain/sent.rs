@@ -161,7 +161,7 @@ impl Sent {
             let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
             merge.push(n, voice(session, record), thinks(session.facts.blocks_of(record)));
         }
-        (sent.rows, sent.split, sent.resumed) = merge.finish();
+        (sent.rows, sent.split, sent.resumed) = merge.finish(|n| session.record(n).group());
         match session.dialect {
             Dialect::Sid => clean::sid(session, &mut sent),
             _ => {
@@ -366,7 +366,7 @@ fn edited(session: &Session) -> HashMap<u32, Vec<Block>> {
         return edited;
     }
     let edits = session.chain.adopted.iter().map(|&n| session.record(n)).filter(|r| r.kind == Kind::ContextEdit);
-    let latest: HashMap<u64, &Record> = edits.map(|r| (r.target, r)).collect();
+    let latest: HashMap<u64, &Record> = edits.map(|r| (r.target(), r)).collect();
     if latest.is_empty() {
         return edited;
     }

@@ -3,7 +3,7 @@
 //! Claude Code writes a line per block, and results come in while the response still streams: they are no end of it. A
 //! prompt, or another response, is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::dialect::Dialect;
@@ -40,7 +40,7 @@ pub fn voice(session: &Session, record: &Record) -> Voice {
     match session.dialect {
         Dialect::Claude => match record.kind {
             Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Voice::Aside,
-            Kind::Assistant => Voice::Model(record.group),
+            Kind::Assistant => Voice::Model(record.group()),
             _ if results() => Voice::Results,
             _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Voice::Aside,
             _ => Voice::Prompt,
@@ -68,9 +68,9 @@ pub(super) struct Merge {
     turn: u32,
     /// The response that may still go on.
     open: Option<u64>,
-    begun: HashSet<u64, BuildHasherDefault<KeyedHasher>>,
+    /// The first row of each run of a response's rows, and whether it thinks (the lowest bit).
+    begun: Vec<u32>,
     split: Vec<u32>,
-    resumed: Vec<u64>,
 }
 
 impl Merge {
@@ -84,11 +84,8 @@ impl Merge {
             }
             Voice::Model(response) => {
                 self.begin();
-                if response != 0 && !self.begun.insert(response) {
-                    self.resumed.push(response);
-                    if thinks {
-                        self.split.push(record);
-                    }
+                if response != 0 {
+                    self.begun.push(record << 1 | u32::from(thinks));
                 }
                 self.open = Some(response);
                 self.rows.push(Row { record, turn: self.turn });
@@ -111,9 +108,26 @@ impl Merge {
         self.turn += 2;
     }
 
-    pub(super) fn finish(mut self) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
+    /// The rows; of thinking rows those that merging moves; responses of which more came later. `response` tells the
+    /// response of a record.
+    pub(super) fn finish(mut self, response: impl Fn(u32) -> u64) -> (Vec<Row>, Vec<u32>, Vec<u64>) {
         self.rows.append(&mut self.held);
-        (self.rows, self.split, self.resumed)
+        let of = |run: u32| response(run >> 1);
+        // Four bytes a response, sorted, and not a table of them: a session may have a million. The order within one stays.
+        self.begun.sort_by_key(|run| of(*run));
+        let mut resumed = Vec::new();
+        for pair in self.begun.windows(2) {
+            if let [before, run] = *pair
+                && of(before) == of(run)
+            {
+                resumed.push(of(run));
+                if run & 1 == 1 {
+                    self.split.push(run >> 1);
+                }
+            }
+        }
+        self.split.sort_unstable();
+        (self.rows, self.split, resumed)
     }
 }
 

@@ -368,8 +368,8 @@ impl Calls {
 
     fn unit(&mut self, dialect: Dialect, record: &Record) -> u32 {
         let next = u32::try_from(self.units.len()).unwrap_or(u32::MAX);
-        if dialect == Dialect::Claude && record.group != 0 {
-            let known = *self.responses.entry(record.group).or_insert(next);
+        if dialect == Dialect::Claude && record.group() != 0 {
+            let known = *self.responses.entry(record.group()).or_insert(next);
             if known != next {
                 return known;
             }

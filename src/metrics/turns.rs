@@ -170,7 +170,7 @@ fn collect(session: &Session) -> Vec<Turn> {
     let facts = &session.facts;
     let mut costs: BTreeMap<u32, Cost> = spent(session).into_iter().collect();
     let from_totals = !costs.is_empty();
-    let mut counted = usage.counted.iter().copied().peekable();
+    let mut counted = usage.counted.iter().peekable();
     let mut turns: Vec<Turn> = Vec::new();
     let mut since_cost = 0;
     for (n, record) in (0_u32..).zip(&facts.records) {

@@ -194,7 +194,7 @@ fn edits(session: &Session) -> State {
         let note = format!("{}; this agent walks past them", counted(all.len(), "edit"));
         return State::new(NAME, Outcome::Ignored, note).at(last);
     }
-    let latest: HashMap<u64, &Record> = all.iter().map(|r| (r.target, *r)).collect();
+    let latest: HashMap<u64, &Record> = all.iter().map(|r| (r.target(), *r)).collect();
     let on_path: HashSet<u64> = session.chain.adopted.iter().map(|&n| session.record(n).id.short()).collect();
     let (mut omits, mut replaces, mut lost) = (0, 0, 0);
     for (target, edit) in &latest {

@@ -26,14 +26,21 @@ pub fn id(source: &Source, record: &Record) -> Option<Text> {
     if !record.has(flag::ID_STRING) {
         return None;
     }
-    let (at, length) = (u64::from(record.id_at), u64::from(record.id_length));
-    let raw = if record.has(flag::LOSSY) {
-        let text = text(source, record).ok()?;
-        text.get(record.id_at as usize..(at + length) as usize)?.to_vec()
-    } else {
-        source.read_range(record.offset + at, length).ok()?
-    };
-    Some(Text::new(decode(&raw)))
+    let text = text(source, record).ok()?;
+    let raw = text.get(record.id_at as usize..)?;
+    Some(Text::new(decode(&raw[..string_end(raw)?])))
+}
+
+/// Where the string ends whose text these bytes begin with; none when its closing quote is not among them.
+pub(super) fn string_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
 }
 
 /// A string field of the record, none when it is not there.

@@ -245,21 +245,16 @@ pub struct Record {
     pub time: i64,
     /// First byte in the file.
     pub offset: u64,
-    /// The response it belongs to (`message.id`, pi `responseId`), 0 when there is none.
-    pub group: u64,
-    /// The record that made the call a result answers (`sourceToolAssistantUUID`); of a context edit or leaf its target,
-    /// of a compaction the first kept entry. 0 when there is none.
-    pub target: u64,
+    /// See [`Record::group`] and [`Record::target`]: no record has both.
+    pub link: u64,
     /// See [`flag`].
     pub flags: u64,
     /// Bytes.
     pub length: u32,
     /// Physical line.
     pub line: u32,
-    /// Where the id's text stands in the line, without the quotes.
+    /// Where the id's text stands in the line, behind its quote.
     pub id_at: u32,
-    /// Bytes of it.
-    pub id_length: u32,
     /// Its first block in [`Facts::blocks`].
     pub first_block: u32,
     /// How many blocks it has.
@@ -295,6 +290,17 @@ impl Record {
     /// Whether any of these flags is set.
     pub fn any(&self, flags: u64) -> bool {
         self.flags & flags != 0
+    }
+
+    /// The response it belongs to (`message.id`, pi `responseId`), 0 when there is none. Only a model's record has one.
+    pub fn group(&self) -> u64 {
+        if self.kind == Kind::Assistant { self.link } else { 0 }
+    }
+
+    /// The record that made the call a result answers (`sourceToolAssistantUUID`); of a context edit or leaf its target,
+    /// of a compaction the first kept entry. 0 when there is none.
+    pub fn target(&self) -> u64 {
+        if self.kind == Kind::Assistant { 0 } else { self.link }
     }
 
     /// Whether it is a user's or a model's record (pi's tool results and sid-code's `tool_result` included).
@@ -373,8 +379,8 @@ pub struct Block {
 pub struct Usage {
     /// The record.
     pub record: u32,
-    /// Input, output, cache read, cache write, and what the format calls total; [`NO_TOKENS`] where absent.
-    pub tokens: [u32; 5],
+    /// Input, output, cache read, cache write; [`NO_TOKENS`] where absent.
+    pub tokens: [u32; 4],
 }
 
 /// A usage figure that is not there.
@@ -529,6 +535,8 @@ pub struct Facts {
     pub terminated: bool,
     /// Session ids, directories, versions, models, tool names.
     pub names: Names,
+    /// What the format calls total, where it is not the sum of the parts: the record, and the total.
+    pub usage_totals: Vec<(u32, u32)>,
     /// What each response cost, in billionths of a dollar, beside [`Facts::usage`]; empty where no cost is stored.
     pub costs: Vec<u64>,
     /// Records of each type, in the order in which the types were met; at most a hundred of them.
@@ -631,7 +639,7 @@ impl Names {
 }
 
 /// A table from ids to the records that bear them: open addressing over record numbers, so that a million records cost
-/// eight bytes each. The ids are keyed hashes, so no input can make it degenerate.
+/// six bytes each. The ids are keyed hashes, so no input can make it degenerate.
 #[derive(Debug, Default)]
 pub struct IdTable {
     slots: Vec<u32>,
@@ -642,13 +650,21 @@ const FREE: u32 = u32::MAX;
 impl IdTable {
     /// A table for this many ids.
     pub fn with_capacity(ids: usize) -> Self {
-        IdTable { slots: vec![FREE; (ids * 2).next_power_of_two().max(8)] }
+        IdTable { slots: vec![FREE; ids + ids / 2 + 8] }
+    }
+
+    /// Where the search for an id begins: its hash, scaled to the table.
+    fn first(&self, id: Id) -> usize {
+        ((u128::from(id.1) * self.slots.len() as u128) >> 64) as usize
+    }
+
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.slots.len() { 0 } else { at + 1 }
     }
 
     /// Enters a record number for an id; returns the number that stood there before. `of` tells the id of a number.
     pub fn put(&mut self, id: Id, number: u32, replace: bool, of: impl Fn(u32) -> Id) -> Option<u32> {
-        let mask = self.slots.len() - 1;
-        let mut at = id.1 as usize & mask;
+        let mut at = self.first(id);
         loop {
             match self.slots[at] {
                 FREE => {
@@ -661,7 +677,7 @@ impl IdTable {
                     }
                     return Some(held);
                 }
-                _ => at = (at + 1) & mask,
+                _ => at = self.after(at),
             }
         }
     }
@@ -671,13 +687,12 @@ impl IdTable {
         if id.is_none() || self.slots.is_empty() {
             return None;
         }
-        let mask = self.slots.len() - 1;
-        let mut at = id.1 as usize & mask;
+        let mut at = self.first(id);
         loop {
             match self.slots[at] {
                 FREE => return None,
                 held if of(held) == id => return Some(held),
-                _ => at = (at + 1) & mask,
+                _ => at = self.after(at),
             }
         }
     }
@@ -689,11 +704,12 @@ mod tests {
 
     #[test]
     fn a_record_stays_within_the_memory_law() {
-        // 160 bytes a record: the record, one block, a usage row on every second record, table and graph (8 + 12).
-        assert!(size_of::<Record>() <= 112, "{}", size_of::<Record>());
+        // 160 bytes a record: the record, one block, a usage row on every second record, table and graph (6 + 12), what is
+        // adopted and shown (8), the rows of the request (8).
+        assert!(size_of::<Record>() <= 96, "{}", size_of::<Record>());
         assert_eq!(size_of::<Block>(), 16);
-        assert_eq!(size_of::<Usage>(), 24);
-        assert!(size_of::<Record>() + 16 + 12 + 20 <= 160);
+        assert_eq!(size_of::<Usage>(), 20);
+        assert!(size_of::<Record>() + 16 + 10 + 18 + 16 <= 160);
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
         Dialect::Claude => claude(type_name, role, &word(draft.subtype), &word(draft.inner_type), record),
         Dialect::Pi | Dialect::Openclaw => pi(type_name, role, record),
     }
+    record.link = if record.kind == Kind::Assistant { draft.group } else { draft.target };
     record.flags |= match &*word(draft.stop) {
         b"" => 0,
         b"max_tokens" | b"length" => flag::CUT_BY_LENGTH | flag::STOPPED,
@@ -74,7 +75,7 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
                 index: 0,
             });
         }
-        if record.kind == Kind::Compaction && record.target != 0 && record.target == record.id.short() {
+        if record.kind == Kind::Compaction && draft.target != 0 && draft.target == record.id.short() {
             record.flags |= flag::KEEPS_NOTHING;
         }
     }

@@ -39,6 +39,9 @@ pub struct At {
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) record: Record,
+    /// What becomes the record's link: which of the two it is depends on its kind.
+    pub(super) group: u64,
+    pub(super) target: u64,
     pub(super) type_name: Option<Str>,
     pub(super) role: Option<Str>,
     /// pi: `stopReason`; Claude: `stop_reason`.
@@ -59,7 +62,9 @@ pub(super) struct Draft {
     /// sid-code: whether the permission mode beside the message, and the one inside it, are unknown ones.
     pub(super) mode: Option<bool>,
     pub(super) inner_mode: Option<bool>,
-    usage: Option<[u32; 5]>,
+    usage: Option<[u32; 4]>,
+    /// The usage's total, where it is not the sum of its parts.
+    usage_total: Option<u32>,
     /// What the response cost, in billionths of a dollar.
     cost: Option<u64>,
     /// sid-code: the value of a metadata record, when it is an object.
@@ -133,6 +138,7 @@ impl RecordReader {
             self.note_defects(at, number, facts);
             if let Some(tokens) = draft.usage {
                 facts.usage.push(Usage { record: number, tokens });
+                facts.usage_totals.extend(draft.usage_total.map(|total| (number, total)));
                 if draft.cost.is_some() || !facts.costs.is_empty() {
                     facts.costs.resize(facts.usage.len() - 1, NO_COST);
                     facts.costs.push(draft.cost.unwrap_or(NO_COST));
@@ -327,11 +333,11 @@ impl RecordReader {
                 Ok(())
             }
             b"sourceToolAssistantUUID" => {
-                record.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
+                draft.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
                 Ok(())
             }
             b"targetId" | b"firstKeptEntryId" => {
-                record.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
+                draft.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
                 Ok(())
             }
             b"replacement" => {
@@ -381,7 +387,7 @@ impl RecordReader {
             }
             b"msgId" => {
                 record.flags |= flag::CONTEXT_FIELDS;
-                record.group = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
+                draft.group = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
                 Ok(())
             }
             b"stopReason" => {
@@ -482,8 +488,7 @@ impl RecordReader {
                 b"role" => draft.role = optional_string(r)?,
                 b"content" => self.content(r, &mut draft.record, facts, mark)?,
                 b"id" | b"responseId" => {
-                    draft.record.group =
-                        optional_string(r)?.filter(|s| s.start < s.end).map_or(0, |s| id_of(r, s).short());
+                    draft.group = optional_string(r)?.filter(|s| s.start < s.end).map_or(0, |s| id_of(r, s).short());
                 }
                 b"model" => {
                     if let Some(s) = optional_string(r)? {
@@ -565,7 +570,9 @@ impl RecordReader {
         if tokens[4] != NO_TOKENS && sum != u64::from(tokens[4]) {
             draft.record.flags |= flag::TOTAL_DIFFERS;
         }
-        draft.usage = Some(tokens);
+        draft.usage_total = (draft.record.flags & flag::TOTAL_DIFFERS != 0).then_some(tokens[4]);
+        let [input, output, read, write, _] = tokens;
+        draft.usage = Some([input, output, read, write]);
         Ok(())
     }
 
@@ -767,7 +774,6 @@ fn id_field(r: &mut Reader<'_, '_>, record: &mut Record) -> Read<()> {
             record.flags |= flag::ID_STRING;
             record.id = id_of(r, s);
             record.id_at = u32::try_from(s.start).unwrap_or(u32::MAX);
-            record.id_length = u32::try_from(s.end - s.start).unwrap_or(0);
         }
         Json::Null => drop(r.skip()?),
         _ => {

@@ -1,6 +1,7 @@
 //! Records read a second time, many of them in file order: through a window, so that a million ids cost as many bytes
 //! read as the file has and not a million calls.
 
+use super::again::string_end;
 use super::facts::{Kind, Record, flag};
 use super::json::decode;
 use super::value::Value;
@@ -10,6 +11,8 @@ use crate::text::Text;
 
 /// How much is read at a time.
 const WINDOW: usize = 256 * 1024;
+/// How much is read for an id at first: all agents' ids and their closing quotes.
+const ID: usize = 64;
 /// How far ahead of the last one a stretch may begin to be taken for the next of a row.
 const AHEAD: u64 = 64 * 1024;
 
@@ -78,8 +81,17 @@ impl<'a> Reread<'a> {
         if !record.has(flag::ID_STRING) {
             return None;
         }
-        let raw = self.range(record.offset + u64::from(record.id_at), record.id_length as usize);
-        Some(Text::new(decode(raw)))
+        let (at, rest) = (record.offset + u64::from(record.id_at), record.length.saturating_sub(record.id_at) as usize);
+        let mut length = ID.min(rest);
+        loop {
+            let raw = self.range(at, length);
+            match string_end(raw) {
+                Some(end) => return Some(Text::new(decode(&raw[..end]))),
+                // The file was cut meanwhile.
+                None if length == rest => return Some(Text::new(decode(raw))),
+                None => length = (length * 8).min(rest),
+            }
+        }
     }
 
     /// The record's type as its agent spells it. Read again only where its kind does not tell.

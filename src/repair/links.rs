@@ -344,7 +344,7 @@ fn kept_range(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
         return Ok(Vec::new());
     }
     let text = again::text(&session.source, record)?;
-    let kept = numbered(&session.facts.records).find(|(_, r)| r.id.short() == record.target && r.kind != Kind::Start);
+    let kept = numbered(&session.facts.records).find(|(_, r)| r.id.short() == record.target() && r.kind != Kind::Start);
     let edit = match kept {
         Some((kept, _)) if kept < n => {
             // The last entry before the compaction that hangs below the kept one.

@@ -297,7 +297,7 @@ impl<'a> FileCount<'a> {
         let metadata = self.session.dialect == Dialect::Sid && record.kind == Kind::Metadata;
         let used = facts.usage.binary_search_by_key(&n, |u| u.record).ok().map(|at| {
             let there = |t: u32| (t != NO_TOKENS).then_some(u64::from(t));
-            let [input, output, read, write, _] = facts.usage[at].tokens.map(there);
+            let [input, output, read, write] = facts.usage[at].tokens.map(there);
             line::Used { tokens: [input, output, read, write], ..line::Used::default() }
         });
         Seen {

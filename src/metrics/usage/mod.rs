@@ -9,6 +9,7 @@
 //! What sub-files do: `responses` counts messages, `snapshots` follows running totals, `store` counts over all files.
 
 mod responses;
+mod rows;
 mod snapshots;
 mod store;
 
@@ -17,6 +18,7 @@ use crate::dialect::Dialect;
 use crate::session::{Session, Shape};
 
 pub(super) use responses::response;
+pub use rows::Rows;
 pub(super) use snapshots::spent;
 pub use store::{Model, StoreTotal, StoreUsage};
 
@@ -212,7 +214,7 @@ pub struct SessionUsage {
     /// Where the rows come from running totals: the sums of the messages.
     pub beside: Vec<ModelUsage>,
     /// The usage rows that count, by their place in `Facts::usage`.
-    pub counted: Vec<u32>,
+    pub counted: Rows,
     /// The record whose running totals the rows end with.
     pub last_snapshot: Option<u32>,
     /// Stored twice or more, always the same.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    Definition, Disagreement, Flows, Group, Impossible, ModelUsage, SessionUsage, Source, Stocks, WITHOUT_CACHE,
+    Definition, Disagreement, Flows, Group, Impossible, ModelUsage, Rows, SessionUsage, Source, Stocks, WITHOUT_CACHE,
 };
 use crate::dialect::Dialect;
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -17,7 +17,7 @@ use crate::session::Session;
 /// its `msgId` may not (providers repeat it).
 pub(super) fn key(dialect: Dialect, record: &Record) -> Option<u64> {
     match dialect {
-        Dialect::Claude if record.group != 0 => Some(record.group),
+        Dialect::Claude if record.group() != 0 => Some(record.group()),
         _ if record.id.is_none() => None,
         Dialect::Pi | Dialect::Openclaw => {
             let time = if record.time == NO_TIME { 0 } else { record.time };
@@ -35,7 +35,7 @@ pub(super) fn there(tokens: u32) -> Option<u64> {
 /// A usage row by its place in `Facts::usage`: the model that it is said to be of, and what went through.
 pub(in crate::metrics) fn response(session: &Session, row: u32) -> (Box<str>, Flows) {
     let Usage { record, tokens } = session.facts.usage[row as usize];
-    let [input, output, cache_read, cache_write, _] = tokens.map(|n| there(n).map(Flow::new));
+    let [input, output, cache_read, cache_write] = tokens.map(|n| there(n).map(Flow::new));
     let model = model_name(session, model_number(session.record(record)));
     (model, Flows { input, cache_read, cache_write, output })
 }
@@ -48,7 +48,7 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
     let mut rows: Vec<ModelUsage> = Vec::new();
     let mut places: HashMap<u32, usize> = HashMap::new();
     let mut last = (u32::MAX, 0);
-    for &n in &usage.counted {
+    for n in usage.counted.iter() {
         let Usage { record, tokens } = facts.usage[n as usize];
         let model = model_number(session.record(record));
         // Nearly always the model of the response before.
@@ -65,8 +65,10 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
     usage.rows.sort_by(|a, b| a.model.cmp(&b.model));
     for &Usage { record: number, tokens } in &facts.usage {
         let record = session.record(number);
-        if record.has(flag::TOTAL_DIFFERS) {
-            usage.note_disagreement(total(number, tokens));
+        if record.has(flag::TOTAL_DIFFERS)
+            && let Ok(at) = facts.usage_totals.binary_search_by_key(&number, |(record, _)| *record)
+        {
+            usage.note_disagreement(total(number, tokens, facts.usage_totals[at].1));
         }
         if record.has(flag::BAD_FIGURE) {
             usage.note_impossible(Impossible {
@@ -80,8 +82,8 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
 }
 
 /// pi: a total that is not the sum of its parts.
-fn total(record: u32, tokens: [u32; 5]) -> Disagreement {
-    let [input, output, read, write, total] = tokens.map(|t| there(t).unwrap_or(0));
+fn total(record: u32, tokens: [u32; 4], total: u32) -> Disagreement {
+    let ([input, output, read, write], total) = (tokens.map(|t| there(t).unwrap_or(0)), u64::from(total));
     let parts = input + output + read + write;
     Disagreement {
         record,
@@ -101,48 +103,47 @@ fn total(record: u32, tokens: [u32; 5]) -> Disagreement {
 /// Which rows count: of each response the one with most output, of equals the last.
 fn choose(session: &Session, usage: &mut SessionUsage) {
     let facts = &session.facts;
-    let mut order: Vec<(u64, u32)> = Vec::with_capacity(facts.usage.len());
+    let key_of = |n: u32| key(session.dialect, session.record(facts.usage[n as usize].record)).unwrap_or(0);
+    // Four bytes a row and not the keys beside them: a session may have a million rows.
+    let mut order: Vec<u32> = Vec::with_capacity(facts.usage.len());
+    usage.counted = Rows::none_of(facts.usage.len());
     for (n, row) in (0_u32..).zip(&facts.usage) {
         let record = session.record(row.record);
-        let nothing = row.tokens[..4].iter().all(|t| matches!(*t, 0 | NO_TOKENS));
+        let nothing = row.tokens.iter().all(|t| matches!(*t, 0 | NO_TOKENS));
         if record.has(flag::SYNTHETIC) || nothing && record.any(flag::FAILED | flag::API_ERROR) {
             usage.made_up += 1;
             continue;
         }
         match key(session.dialect, record) {
-            Some(key) => order.push((key, n)),
-            None => usage.counted.push(n),
+            Some(_) => order.push(n),
+            None => usage.counted.insert(n),
         }
     }
-    order.sort_unstable();
-    let mut start = 0;
-    while let Some(&(key, first)) = order.get(start) {
-        let rows = order[start..].partition_point(|(other, _)| *other == key);
-        let group = &order[start..start + rows];
-        start += rows;
-        if rows == 1 {
-            usage.counted.push(first);
+    order.sort_unstable_by_key(|n| (key_of(*n), *n));
+    for group in order.chunk_by(|a, b| key_of(*a) == key_of(*b)) {
+        let first = group[0];
+        if group.len() == 1 {
+            usage.counted.insert(first);
             continue;
         }
-        let best = group.iter().map(|(_, n)| *n).max_by_key(|n| (output(facts, *n), *n)).unwrap_or(first);
-        usage.counted.push(best);
-        let same = group.iter().all(|(_, n)| facts.usage[*n as usize].tokens == facts.usage[best as usize].tokens);
+        let best = group.iter().copied().max_by_key(|n| (output(facts, *n), *n)).unwrap_or(first);
+        usage.counted.insert(best);
+        let same = group.iter().all(|n| facts.usage[*n as usize].tokens == facts.usage[best as usize].tokens);
         let told = if same { &mut usage.repeated } else { &mut usage.growing };
         tell(told, facts, group, best);
     }
-    usage.counted.sort_unstable();
 }
 
 fn output(facts: &Facts, n: u32) -> u64 {
     there(facts.usage[n as usize].tokens[1]).unwrap_or(0)
 }
 
-fn tell(told: &mut Group, facts: &Facts, group: &[(u64, u32)], best: u32) {
+fn tell(told: &mut Group, facts: &Facts, group: &[u32], best: u32) {
     told.responses += 1;
     told.records += group.len() as u64;
-    told.output.0 += group.iter().map(|(_, n)| output(facts, *n)).sum::<u64>();
+    told.output.0 += group.iter().map(|n| output(facts, *n)).sum::<u64>();
     told.output.1 += output(facts, best);
-    let first = group.first().map(|(_, n)| facts.usage[*n as usize].record);
+    let first = group.first().map(|n| facts.usage[*n as usize].record);
     told.first = match (told.first, first) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -190,8 +191,8 @@ fn empty(session: &Session, model: u32, provider: &str) -> ModelUsage {
     }
 }
 
-fn add(row: &mut ModelUsage, tokens: [u32; 5], cost: Option<u64>) {
-    let [input, output, read, write, _] = tokens.map(there);
+fn add(row: &mut ModelUsage, tokens: [u32; 4], cost: Option<u64>) {
+    let [input, output, read, write] = tokens.map(there);
     let add = |sum: &mut Option<Flow>, n: Option<u64>| {
         if let Some(n) = n {
             *sum = Some(sum.unwrap_or_default() + Flow::new(n));

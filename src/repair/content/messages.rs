@@ -88,10 +88,10 @@ fn thinking(session: &Session, code: &'static str, targets: &Targets) -> io::Res
     let mut blocks: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let is_thinking = |kind| matches!(kind, BlockKind::Thinking | BlockKind::Redacted);
     for (n, named) in targets.iter() {
-        let group = session.record(n).group;
+        let group = session.record(n).group();
         let rows: Vec<u32> = match code {
             "M405" if group != 0 => (0..session.facts.records.len() as u32)
-                .filter(|&m| session.record(m).kind == Kind::Assistant && session.record(m).group == group)
+                .filter(|&m| session.record(m).kind == Kind::Assistant && session.record(m).group() == group)
                 .collect(),
             _ => vec![n],
         };

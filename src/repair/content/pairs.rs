@@ -109,11 +109,11 @@ fn answer_claude(
     calls: &[(String, String)],
 ) -> io::Result<Vec<Edit>> {
     let place = walk.iter().position(|&m| m == n).unwrap_or(walk.len().saturating_sub(1));
-    let group = session.record(n).group;
+    let group = session.record(n).group();
     let mut last = place;
     for (i, &m) in walk.iter().enumerate().skip(place + 1) {
         let record = session.record(m);
-        let same = record.kind == Kind::Assistant && group != 0 && record.group == group;
+        let same = record.kind == Kind::Assistant && group != 0 && record.group() == group;
         let result =
             record.kind == Kind::User && session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
         if same || result {

@@ -162,7 +162,7 @@ fn kept_range(view: &View<'_>, found: &mut Collector) {
         .facts
         .records
         .iter()
-        .any(|r| record.target != 0 && r.id.short() == record.target && r.kind != Kind::Start);
+        .any(|r| record.target() != 0 && r.id.short() == record.target() && r.kind != Kind::Start);
     let loader = session.dialect.loader();
     let mut finding = KEPT_RANGE_LOST
         .at(view.context.place(n))

@@ -27,7 +27,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
             continue;
         }
         let first = session.record(sent.rows[span.0 as usize].record);
-        if only_thinks(session, span) && !is_cut_off(session, span) && !resumed.contains(&first.group) {
+        if only_thinks(session, span) && !is_cut_off(session, span) && !resumed.contains(&first.group()) {
             let dropped = sent.fate(span.1 - 1, WHOLE).is_some();
             let weight = if dropped { Weight::Healed } else { Weight::Warned };
             cases.push(Case::new(&THINKING_ONLY, weight, sent.rows[span.0 as usize].record, WHOLE));

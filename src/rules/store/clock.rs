@@ -63,8 +63,8 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         }
         let streaming = match record.kind {
             Kind::Assistant => {
-                let same = record.group != 0 && record.group == response;
-                response = record.group;
+                let same = record.group() != 0 && record.group() == response;
+                response = record.group();
                 same
             }
             _ => results(record) && session.dialect == Dialect::Claude,

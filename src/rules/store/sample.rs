@@ -5,7 +5,7 @@
 //! in every run, so that two scans of one store agree. The rate at the end does not depend on the order in which files
 //! were read: it is the first at which all that pass it fit.
 //!
-//! The limit: beyond the budget (half a million records) a single shared record may be missed, a run of them is still
+//! The limit: beyond the budget (a quarter of a million records) a single shared record may be missed, a run of them is still
 //! seen; [`Sample::rate`] says so to the report. A store that was written to defeat the sampling (all times equal) ends
 //! it instead of growing.
 
@@ -28,8 +28,8 @@ const MESSAGE: u32 = 1;
 const MARKED: u32 = 2;
 const KIND: u32 = 3;
 
-/// So many entries are kept: 8 MiB.
-pub(super) const BUDGET: usize = 1 << 19;
+/// So many entries are kept: 4 MiB.
+pub(super) const BUDGET: usize = 1 << 18;
 
 /// Beyond this rate a store has been made to defeat the sampling.
 const LOWEST: u32 = 24;
