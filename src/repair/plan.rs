@@ -271,8 +271,9 @@ fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<Strin
         let same = state.findings.iter().filter(|f| f.rule.code == code);
         same.map(|f| 1 + f.more.unwrap_or(0)).sum::<u64>()
     };
-    let content = way.iter().any(|e| e.class == Fix::Content);
-    (content && !longer && count(after) >= count(before)).then(|| "it would still be there".to_owned())
+    // An id with odd bytes in it may not be found again under the text that was written for it.
+    let answers = code == "C201" || way.iter().any(|e| e.class == Fix::Content);
+    (answers && !longer && count(after) >= count(before)).then(|| "it would still be there".to_owned())
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
