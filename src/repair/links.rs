@@ -52,7 +52,15 @@ pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
 /// When the session's bytes cannot be read again.
 pub fn ways(session: &Session, code: &'static str, relink: &Relink) -> io::Result<Vec<Vec<Edit>>> {
     match code {
-        "C201" | "C202" | "C203" | "C204" | "C205" | "C209" | "C213" => mended(session, code, relink),
+        "C201" | "C202" | "C203" | "C204" | "C205" | "C209" | "C213" => {
+            let mut ways = mended(session, code, relink)?;
+            if !relink.legible.is_empty() {
+                // A pointer that could be read may lead to where it makes something worse. A repair of the result, in which
+                // it cannot be read any more, would then take the next best link; so does this one.
+                ways.extend(mended(session, code, &Relink { legible: Vec::new(), ..relink.clone() })?);
+            }
+            Ok(ways)
+        }
         "C206" => copies(session, code),
         "C214" => Ok(one(asked::past_progress(session)?)),
         "C215" => Ok(one(asked::logical_parents(session)?)),
