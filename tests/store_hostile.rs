@@ -132,7 +132,7 @@ fn names_that_are_not_utf8_are_kept() {
     let name = OsStr::from_bytes(b"a\xff\n\x1b[31m.jsonl");
     t.put(Path::new(OsStr::from_bytes(b"d\xfe")).join(name), PI_LINE);
     let found = find(&t.0);
-    assert_eq!(&*found.files[0].name, name);
+    assert_eq!(&*found.files[0].name.os(), name);
     let path = found.path(&found.files[0]);
     assert!(path.exists() && found.open(&found.files[0]).is_ok());
     assert_eq!(find(path).files.len(), 1);
