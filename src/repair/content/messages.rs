@@ -18,6 +18,7 @@ use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, set_member};
 use crate::repair::made;
 use crate::repair::text::Splice;
+use crate::rules::messages::made_up_tail;
 use crate::session::Session;
 use crate::text::hex;
 
@@ -29,7 +30,9 @@ pub(super) fn edits(session: &Session, code: &'static str, targets: &Targets) ->
     match code {
         "M401" | "M402" => texts(session, code, targets),
         "M403" => empty(session, targets),
-        "M404" | "M413" => drop_records(session, code, &targets.by_record.keys().copied().collect()),
+        "M404" => drop_records(session, code, &targets.by_record.keys().copied().collect()),
+        // The finding names the first of them.
+        "M413" => drop_records(session, code, &made_up_tail(session).into_iter().collect()),
         "M405" | "M406" => thinking(session, code, targets),
         "M407" | "M408" | "M409" | "M410" | "M411" => media_blocks(session, code, targets),
         "M414" => shapes(session, targets),

@@ -34,25 +34,28 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     }
 }
 
-/// The made-up records that the chain ends in. Rows between them that the client writes beside its notices (meta rows,
-/// attachments, its own system rows) do not end the run; a prompt that a person typed does.
-fn synthetic_tail(session: &Session) -> Option<Case> {
-    let (mut first, mut count, mut replies) = (None, 0_u32, false);
+/// The made-up records that the chain ends in, the last one first. Rows between them that the client writes beside its
+/// notices (meta rows, attachments, its own system rows) do not end the run; a prompt that a person typed does.
+pub fn made_up_tail(session: &Session) -> Vec<u32> {
+    let mut tail = Vec::new();
     for &n in session.chain.adopted.iter().rev() {
         let record = session.record(n);
         match record.kind {
-            Kind::Assistant if record.any(flag::SYNTHETIC | flag::API_ERROR) => {
-                count += 1;
-                replies |= !record.has(flag::API_ERROR);
-                first = Some(n);
-            }
+            Kind::Assistant if record.any(flag::SYNTHETIC | flag::API_ERROR) => tail.push(n),
             Kind::User if !record.has(flag::META) => break,
             Kind::Assistant => break,
             _ => {}
         }
     }
-    let weight = if count > 1 || replies { Weight::Warned } else { Weight::Noted };
-    first.map(|n| Case::new(&SYNTHETIC_TAIL, weight, n, WHOLE).with(count))
+    tail
+}
+
+fn synthetic_tail(session: &Session) -> Option<Case> {
+    let tail = made_up_tail(session);
+    let replies = tail.iter().any(|&n| !session.record(n).has(flag::API_ERROR));
+    let weight = if tail.len() > 1 || replies { Weight::Warned } else { Weight::Noted };
+    tail.last()
+        .map(|&n| Case::new(&SYNTHETIC_TAIL, weight, n, WHOLE).with(u32::try_from(tail.len()).unwrap_or(u32::MAX)))
 }
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {

@@ -9,6 +9,8 @@ mod ends;
 mod media;
 mod thinking;
 
+pub use ends::made_up_tail;
+
 use super::{Collector, Context, legal};
 use crate::finding::{Doc, Fix, Rule, Severity};
 
