@@ -10,8 +10,8 @@ use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
 use crate::audit::measure::{self, Measured};
-use crate::report::metrics_json;
 use crate::report::progress::Progress;
+use crate::report::{html, metrics_json};
 
 /// Stock and flow, usage, distributions: every figure with what it counts.
 ///
@@ -44,6 +44,8 @@ enum Format {
     Table,
     /// one document
     Json,
+    /// one page for a browser
+    Html,
 }
 
 /// Runs the command.
@@ -72,6 +74,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let report = metrics_json::Report { measured: &measured, taken_at: now };
     let done = match arguments.format {
         Format::Table | Format::Json => metrics_json::document(&mut out, &report),
+        Format::Html => html::metrics::page(&mut out, &measured, now),
     };
     written(done.and_then(|()| out.finish()), status)
 }
