@@ -53,10 +53,10 @@ impl Stand {
         let done = shell(&self.place, &format!("{{ {command}\n}} 2>&1")).output().expect("a shell");
         let status = done.status.code().expect("an end of its own");
         assert!([0, 1].contains(&status), "{command} ends with {status}");
-        let mut text = String::from_utf8(done.stdout).expect("UTF-8");
-        text = text.replace(&*self.place.join("home").to_string_lossy(), HOME);
-        text = text.replace(&*self.place.path().to_string_lossy(), HERE);
-        for word in text.clone().split(|c: char| !c.is_ascii_alphanumeric() && !"-.:".contains(c)) {
+        let printed = String::from_utf8(done.stdout).expect("UTF-8");
+        let printed = printed.replace(&*self.place.join("home").to_string_lossy(), HOME);
+        let mut text = printed.replace(&*self.place.path().to_string_lossy(), HERE);
+        for word in printed.split(|c: char| !c.is_ascii_alphanumeric() && !"-.:".contains(c)) {
             let word = word.trim_end_matches(':');
             let Some(ours) = self.stands_for(word) else { continue };
             text = text.replace(word, &ours);

@@ -67,7 +67,7 @@ pub(super) fn stocks(label: &str, axis: &str, rows: &[StockRow]) -> Markup {
             }
         }
     };
-    framed(label, axis, height, &ticks(most, number), body)
+    framed(label, axis, height, &ticks(most, number), &body)
 }
 
 /// Draws flows in tokens.
@@ -90,7 +90,7 @@ pub(super) fn flows(label: &str, axis: &str, rows: &[FlowRow]) -> Markup {
             }
         }
     };
-    framed(label, axis, height, &ticks(most, number), body)
+    framed(label, axis, height, &ticks(most, number), &body)
 }
 
 /// Draws how the sizes of files are spread: `sizes` has them at each twentieth of the files, from the smallest to the
@@ -122,7 +122,7 @@ pub(super) fn sizes(label: &str, axis: &str, sizes: &[(usize, u64)]) -> Markup {
             }
         }
     };
-    framed(label, axis, HEIGHT, &marks, body)
+    framed(label, axis, HEIGHT, &marks, &body)
 }
 
 fn height_of(percent: usize, height: i64) -> i64 {
@@ -150,7 +150,7 @@ pub(super) fn flow_sample(class: &str) -> Markup {
 }
 
 /// The axis with its words, and the rows above it.
-fn framed(label: &str, axis: &str, height: i64, ticks: &[(i64, String)], body: Markup) -> Markup {
+fn framed(label: &str, axis: &str, height: i64, ticks: &[(i64, String)], body: &Markup) -> Markup {
     html! {
         svg role="group" aria-label=(label) width=(WIDTH) height=(height + FOOT) viewBox={ "0 0 " (WIDTH) " " (height + FOOT) } {
             @for (x, words) in ticks {
