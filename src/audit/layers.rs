@@ -2,7 +2,6 @@
 //! backups say to each other (K812, K816 to K819).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -67,7 +66,7 @@ pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usiz
 /// The session that an index belongs to by its folder; none for an index that a person passed by itself, elsewhere.
 pub(super) fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<String> {
     let path = discovery.path(file);
-    (file.name.as_ref() == OsStr::new("index.json"))
+    (*file.name.bytes() == *b"index.json")
         .then(|| path.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned()))
         .flatten()
 }

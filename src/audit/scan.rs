@@ -52,12 +52,11 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         collector: &collector,
         usage: &usage,
     };
-    let first: Vec<Turn> = order.iter().map(|&file| Turn { file, before: None }).collect();
-    let mut sum = run.all(&first);
+    let mut sum = run.all(&order, |&file| Turn { file, before: None });
     let later = std::mem::take(&mut sum.later);
     if !later.is_empty() && !meter.stopped() {
         std::thread::sleep(SETTLE);
-        sum.add(run.all(&later));
+        sum.add(run.all(&later, |turn| *turn));
     }
     let (mut sessions, mut errors) = (sum.sessions, sum.errors);
     sessions.sort_unstable_by_key(|session| session.file);
@@ -80,7 +79,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     if !meter.stopped() {
         let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
         if !checkpoints.is_empty() {
-            let stem = |file: &FileEntry| Path::new(&file.name).file_stem().map(|s| s.to_string_lossy().into_owned());
+            let stem =
+                |file: &FileEntry| Path::new(&file.name.os()).file_stem().map(|s| s.to_string_lossy().into_owned());
             known.extend(discovery.files.iter().filter(|f| is_session(f.kind)).filter_map(stem));
         }
         let alone = layers::unpartnered(&discovery, &known, &sum.changed);
@@ -253,7 +253,11 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, other: Sum) {
-        self.sessions.extend(other.sessions);
+        if self.sessions.is_empty() {
+            self.sessions = other.sessions;
+        } else {
+            self.sessions.extend(other.sessions);
+        }
         self.later.extend(other.later);
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
@@ -271,11 +275,11 @@ impl Sum {
 
 impl Run<'_> {
     /// Takes each file of the list once.
-    fn all(&self, order: &[Turn]) -> Sum {
+    fn all<T: Sync>(&self, order: &[T], turn: impl Fn(&T) -> Turn + Sync) -> Sum {
         let next = AtomicUsize::new(0);
         let parts = rayon::broadcast(|_| {
             let mut sum = Sum::default();
-            while let Some(&turn) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+            while let Some(turn) = order.get(next.fetch_add(1, Ordering::Relaxed)).map(&turn) {
                 if self.meter.stopped() {
                     break;
                 }

@@ -4,7 +4,6 @@
 //! so that every file's root names the store whose side folders belong to it. How folders are walked stands in `walk`.
 
 use std::cmp::Ordering;
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use super::classify::FileKind;
 use super::handle::Handle;
 use super::home::Environment;
 use super::layout::Layout;
+use super::name::FileName;
 use super::source::Source;
 use super::walk::Walk;
 use crate::dialect::Dialect;
@@ -50,7 +50,7 @@ pub struct Folder {
 #[derive(Clone, Debug)]
 pub struct FileEntry {
     /// Its name in the folder.
-    pub name: Box<OsStr>,
+    pub name: FileName,
     /// Size when it was found.
     pub size: u64,
     /// Last change, in milliseconds since 1970.
@@ -95,7 +95,7 @@ pub struct Discovery {
 impl Discovery {
     /// A file's path.
     pub fn path(&self, file: &FileEntry) -> PathBuf {
-        self.folders.get(file.folder as usize).map_or_else(PathBuf::new, |folder| folder.path.join(&*file.name))
+        self.folders.get(file.folder as usize).map_or_else(PathBuf::new, |folder| folder.path.join(file.name.os()))
     }
 
     /// The root under which a file was found.
@@ -118,10 +118,10 @@ impl Discovery {
         let root = self.roots.get(folder.root as usize).ok_or_else(missing)?;
         if root.layout == Layout::File {
             // the way to it is the person's own; only the last step may not be a link
-            return Source::open(&folder.path.join(&*file.name));
+            return Source::open(&folder.path.join(file.name.os()));
         }
         let below = folder.path.strip_prefix(&root.path).map_err(|_| missing())?;
-        Handle::open_root(&root.path)?.below(below)?.open_file(&file.name)
+        Handle::open_root(&root.path)?.below(below)?.open_file(&file.name.os())
     }
 
     /// The files of one kind.
@@ -177,9 +177,8 @@ fn bytes(path: &Path) -> &[u8] {
 
 /// Compares the whole paths without building them.
 fn by_path(folders: &[Folder], a: &FileEntry, b: &FileEntry) -> Ordering {
-    let names = a.name.as_encoded_bytes().cmp(b.name.as_encoded_bytes());
     if a.folder == b.folder {
-        return names;
+        return a.name.cmp(&b.name);
     }
     let path = |file: &FileEntry| folders.get(file.folder as usize).map_or(&[][..], |folder| bytes(&folder.path));
     let (left, right) = (path(a), path(b));
@@ -189,7 +188,7 @@ fn by_path(folders: &[Folder], a: &FileEntry, b: &FileEntry) -> Ordering {
         let (mut left, mut right) = (rest(left), rest(right));
         for (tail, name) in [(&mut left, &a.name), (&mut right, &b.name)] {
             tail.push(b'/');
-            tail.extend_from_slice(name.as_encoded_bytes());
+            tail.extend_from_slice(&name.bytes());
         }
         left.cmp(&right).then(a.folder.cmp(&b.folder))
     })

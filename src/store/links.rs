@@ -117,7 +117,7 @@ impl Walk {
         for file in &self.found.files {
             let real = folders.entry(file.folder).or_insert_with(|| self.found.folder(file)?.path.canonicalize().ok());
             if let Some(real) = real {
-                listed.insert((real.clone(), file.name.to_os_string()));
+                listed.insert((real.clone(), file.name.os().into_owned()));
             }
         }
         listed

@@ -144,7 +144,14 @@ impl Walk {
         }
         let index = self.add_folder(folder, plan.root, layout, folder_mtime);
         let (size, kind) = (source.size(), passed.kind);
-        self.found.files.push(FileEntry { name: name.into(), size, mtime_ms, folder: index, kind, dialect });
+        self.found.files.push(FileEntry {
+            name: name.as_os_str().into(),
+            size,
+            mtime_ms,
+            folder: index,
+            kind,
+            dialect,
+        });
     }
 
     /// A folder that a person passed, and everything below it.

@@ -44,11 +44,33 @@ struct Counted {
 /// The first bits of a response's number: what is remembered of every response.
 const BITS: u32 = 40;
 
-/// The responses that one file counts, five bytes each, in order.
-#[derive(Debug)]
+/// The responses that files count: of each five bytes, and per file where its own end. In order within a file.
+#[derive(Debug, Default)]
 struct Known {
-    file: u32,
-    responses: Box<[[u8; 5]]>,
+    responses: Vec<[u8; 5]>,
+    /// A file, and where its responses end.
+    files: Vec<(u32, u32)>,
+}
+
+impl Known {
+    fn add(&mut self, file: u32, keys: impl Iterator<Item = u64>) {
+        let start = self.responses.len();
+        self.responses.extend(keys.map(|key| pack(first_bits(key))));
+        self.responses[start..].sort_unstable();
+        if self.responses.len() > start {
+            self.files.push((file, u32::try_from(self.responses.len()).unwrap_or(u32::MAX)));
+        }
+    }
+
+    /// Each file with its responses.
+    fn iter(&self) -> impl Iterator<Item = (u32, &[[u8; 5]])> {
+        let mut start = 0;
+        self.files.iter().map(move |&(file, end)| {
+            let responses = self.responses.get(start..end as usize).unwrap_or_default();
+            start = end as usize;
+            (file, responses)
+        })
+    }
 }
 
 fn first_bits(key: u64) -> u64 {
@@ -70,7 +92,7 @@ type About = (Model, Source, Definition);
 /// Usage of a store.
 #[derive(Debug, Default)]
 pub struct StoreUsage {
-    known: Vec<Known>,
+    known: Known,
     snapshots: ByHash<u32>,
     models: Vec<Box<str>>,
     numbers: HashMap<Box<str>, Model>,
@@ -146,10 +168,7 @@ impl StoreUsage {
         }
         if !from_snapshots {
             let keys = usage.counted.iter().filter_map(|n| key(session.dialect, record_of(session, n)));
-            let mut responses = Vec::with_capacity(usage.counted.len() as usize);
-            responses.extend(keys.map(|key| pack(first_bits(key))));
-            responses.sort_unstable();
-            self.known.push(Known { file, responses: responses.into() });
+            self.known.add(file, keys);
         }
     }
 
@@ -194,17 +213,17 @@ impl StoreUsage {
     /// The first bits that several files have in common, in order, and those files.
     fn in_common(&self) -> (Vec<u64>, BTreeSet<u32>) {
         let (mut bits, mut files) = (Vec::new(), BTreeSet::new());
-        let most = self.known.iter().map(|known| known.responses.len()).sum::<usize>();
+        let most = self.known.responses.len();
         // A part of all numbers at a time: eight bytes for some thousands of them and not for all.
         let parts = (most / 16_384).next_power_of_two().min(256) as u64;
         let width = (1 << BITS) / parts;
         let mut held: Vec<(u64, u32)> = Vec::new();
         for part in 0..parts {
             held.clear();
-            for Known { file, responses } in &self.known {
+            for (file, responses) in self.known.iter() {
                 let from = responses.partition_point(|r| unpack(*r) < part * width);
                 let part = responses[from..].iter().map(|r| unpack(*r)).take_while(|bits| *bits < (part + 1) * width);
-                held.extend(part.map(|bits| (bits, *file)));
+                held.extend(part.map(|bits| (bits, file)));
             }
             held.sort_unstable();
             for same in held.chunk_by(|a, b| a.0 == b.0).filter(|same| same[0].1 != same[same.len() - 1].1) {
@@ -261,7 +280,7 @@ impl StoreUsage {
     /// A file that cannot be read again keeps what it counted.
     pub fn finish(&mut self, read: impl Fn(u32) -> io::Result<Session>) {
         let (bits, files) = self.in_common();
-        (self.known, self.snapshots) = (Vec::new(), ByHash::default());
+        (self.known, self.snapshots) = (Known::default(), ByHash::default());
         let mut stays: ByHash<Counted> = ByHash::default();
         for file in files {
             let Ok(session) = read(file) else { continue };

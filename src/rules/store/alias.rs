@@ -30,7 +30,7 @@ impl Aliases {
         let mut table = Aliases { stores, known: Vec::with_capacity(discovery.files.len()), registered: Vec::new() };
         for (n, file) in (0_u32..).zip(&discovery.files) {
             let store = table.store(discovery, file);
-            if let (Some(store), Some(id)) = (store, named_id(file)) {
+            if let (Some(store), Some(id)) = (store, named_id(file, &file.name.bytes())) {
                 table.known.push((hash(file.dialect, id), store, n));
             }
         }
@@ -109,9 +109,8 @@ fn stores(discovery: &Discovery) -> Vec<u32> {
     (0..discovery.roots.len()).map(|n| *first.entry(base(n)).or_insert(n as u32)).collect()
 }
 
-/// The id that a session file's name gives.
-pub(super) fn named_id(file: &FileEntry) -> Option<&[u8]> {
-    let name = file.name.as_encoded_bytes();
+/// The id that a session file's name gives: `name` is that name.
+pub(super) fn named_id<'n>(file: &FileEntry, name: &'n [u8]) -> Option<&'n [u8]> {
     let stem = match file.kind {
         FileKind::Main => name.strip_suffix(b".jsonl").unwrap_or(name),
         FileKind::Whole => name.strip_suffix(b".json").unwrap_or(name),

@@ -130,8 +130,8 @@ fn orphans(world: &mut World<'_>) {
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
         let named = match (file.kind, file.dialect) {
             (FileKind::Sidechain, _) => {
-                let name = file.name.as_encoded_bytes();
-                let stem = name.strip_suffix(b".jsonl").unwrap_or(name);
+                let name = file.name.bytes();
+                let stem = name.strip_suffix(b".jsonl").unwrap_or(&name);
                 world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
             }
             (_, Some(Dialect::Claude)) => match alias::folder_session(world.discovery, file) {
@@ -351,7 +351,8 @@ fn dumps(world: &mut World<'_>) {
 
 /// When a dump was written: its name says so, else the time of the file.
 fn dumped_at(file: &FileEntry) -> i64 {
-    let name = file.name.to_string_lossy();
+    let name = file.name.os();
+    let name = name.to_string_lossy();
     let digits = name.rsplit('-').next().and_then(|tail| tail.split('.').next());
     digits.and_then(|d| d.parse::<i64>().ok()).filter(|ms| *ms > 0).unwrap_or(file.mtime_ms)
 }

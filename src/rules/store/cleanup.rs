@@ -67,7 +67,7 @@ fn sid(world: &mut World<'_>) {
         let n = note.file;
         let Some(file) = world.discovery.files.get(n as usize) else { continue };
         let in_place = world.layout(file).is_some_and(|l| matches!(l, Layout::SidProject | Layout::SidSessions));
-        if file.dialect != Some(Dialect::Sid) || !in_place || file.name.as_encoded_bytes().starts_with(b".") {
+        if file.dialect != Some(Dialect::Sid) || !in_place || file.name.bytes().starts_with(b".") {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };

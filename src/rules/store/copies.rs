@@ -1,6 +1,7 @@
 //! The same session, or the same record, in several files: copies of sync tools (S518), one id in two places (S519),
 //! records in two sessions (S524); and where the parents that a file lacks are (C212 is made of it).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
@@ -86,25 +87,28 @@ fn sync_copies(world: &mut World<'_>) {
     let copies: Vec<(u32, Option<Vec<u8>>)> = (0_u32..)
         .zip(&world.discovery.files)
         .filter(|(_, file)| file.kind == FileKind::SyncCopy)
-        .map(|(n, file)| (n, original(file.name.as_encoded_bytes())))
+        .map(|(n, file)| (n, original(&file.name.bytes())))
         .collect();
     if copies.is_empty() {
         return;
     }
     // One pass for all: a store may hold thousands of copies.
-    let mut originals: HashMap<(u32, &[u8]), Option<u32>> = copies
+    let mut originals: HashMap<(u32, Cow<'_, [u8]>), Option<u32>> = copies
         .iter()
-        .filter_map(|(n, name)| Some(((world.discovery.files[*n as usize].folder, name.as_deref()?), None)))
+        .filter_map(|(n, name)| {
+            Some(((world.discovery.files[*n as usize].folder, Cow::Borrowed(name.as_deref()?)), None))
+        })
         .collect();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        if let Some(slot) = originals.get_mut(&(file.folder, file.name.as_encoded_bytes())) {
+        if let Some(slot) = originals.get_mut(&(file.folder, file.name.bytes())) {
             *slot = Some(n);
         }
     }
     for (n, name) in &copies {
         let (n, file) = (*n, &world.discovery.files[*n as usize]);
         let path = world.discovery.path(file);
-        let original = name.as_deref().and_then(|name| originals.get(&(file.folder, name)).copied().flatten());
+        let original =
+            name.as_deref().and_then(|name| originals.get(&(file.folder, Cow::Borrowed(name))).copied().flatten());
         let dialect = file.dialect.unwrap_or(Dialect::Claude);
         let mut finding = SYNC_COPY.at(Place::default()).path(&path);
         let effect = match original {
@@ -202,7 +206,7 @@ fn is_called(world: &World<'_>, n: u32, id: u64) -> bool {
         Some(Layout::Plain) => pi,
         Some(_) => true,
     };
-    let named = alias::named_id(file).map(|name| alias::hash(file.dialect, name));
+    let named = alias::named_id(file, &file.name.bytes()).map(|name| alias::hash(file.dialect, name));
     let inside = world.note(n).and_then(|note| note.ids().next());
     let called = if pi { inside.or(named) } else { named };
     in_store && called == Some(id) && !world.is_single(n)
@@ -226,7 +230,7 @@ fn twin(world: &mut World<'_>, files: &[u32]) {
     let loader = dialect.loader();
     let effect = match (dialect, taken) {
         (_, Some(taken)) => {
-            let name = crate::text::lossy(entry(taken).name.as_encoded_bytes());
+            let name = crate::text::lossy(&entry(taken).name.bytes());
             format!("{loader} takes '{name}' and does not fall through when it does not load")
         }
         (Dialect::Sid, None) => {

@@ -90,13 +90,13 @@ pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
 }
 
 /// The file of a fork's source.
-fn source(world: &World<'_>, names: &HashMap<(u32, &[u8]), u32>, store: u32, own: u32, fork: &Fork) -> Option<u32> {
+fn source(world: &World<'_>, names: &HashMap<(u32, Vec<u8>), u32>, store: u32, own: u32, fork: &Fork) -> Option<u32> {
     if let Some(id) = fork.source {
         return world.aliases.files_by_hash(store, id).find(|n| *n != own);
     }
     // pi: a path, perhaps of another machine; the names of its files are unique
     let name = Path::new(&fork.named).file_name().or_else(|| fork.named.rsplit('\\').next().map(AsRef::as_ref))?;
-    names.get(&(store, name.as_encoded_bytes())).copied()
+    names.get(&(store, name.as_encoded_bytes().to_vec())).copied()
 }
 
 fn incomplete(

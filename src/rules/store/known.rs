@@ -1,6 +1,7 @@
 //! Lists that the agents keep beside the sessions, against the sessions that are there: a cached list that disagrees
 //! with its folder (S522), and sessions that are known and not on disk (S517).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
@@ -178,13 +179,8 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
                 .or_else(|| row.session_id.as_ref().map(|id| format!("{id}.jsonl")))
         };
         let listed: HashSet<String> = rows.iter().filter_map(names).map(|name| name.to_ascii_lowercase()).collect();
-        let here: HashSet<&[u8]> = world
-            .discovery
-            .files
-            .iter()
-            .filter(|f| f.folder == file.folder)
-            .map(|f| f.name.as_encoded_bytes())
-            .collect();
+        let here: HashSet<Cow<'_, [u8]>> =
+            world.discovery.files.iter().filter(|f| f.folder == file.folder).map(|f| f.name.bytes()).collect();
         let mut dead = Vec::new();
         for row in &rows {
             let Some(name) = names(row) else { continue };
@@ -202,7 +198,7 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
             .files
             .iter()
             .filter(|f| f.folder == file.folder && f.kind == FileKind::Main)
-            .map(|f| lossy(f.name.as_encoded_bytes()))
+            .map(|f| lossy(&f.name.bytes()))
             .filter(|name| !listed.contains(&name.to_ascii_lowercase()))
             .collect();
         if dead.is_empty() && unlisted.is_empty() {

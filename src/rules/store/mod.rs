@@ -215,11 +215,11 @@ impl World<'_> {
     }
 
     /// The first session file of each name, by store.
-    fn sessions_by_name(&self) -> std::collections::HashMap<(u32, &[u8]), u32> {
+    fn sessions_by_name(&self) -> std::collections::HashMap<(u32, Vec<u8>), u32> {
         let mut names = std::collections::HashMap::new();
         for (n, file) in (0_u32..).zip(&self.discovery.files).filter(|(_, f)| f.kind == FileKind::Main) {
             if let Some(store) = self.aliases.store(self.discovery, file) {
-                names.entry((store, file.name.as_encoded_bytes())).or_insert(n);
+                names.entry((store, file.name.bytes().into_owned())).or_insert(n);
             }
         }
         names
