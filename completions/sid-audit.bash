@@ -504,7 +504,7 @@ _sid__audit() {
             fi
             case "${prev}" in
                 --format)
-                    COMPREPLY=($(compgen -W "table json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table json html" -- "${cur}"))
                     return 0
                     ;;
                 --dialect)

@@ -134,7 +134,8 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s q -l
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s v -l verbose -d 'Say more about what was read, and how'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
-json\t'one document'"
+json\t'one document'
+html\t'one page for a browser'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'

@@ -147,7 +147,7 @@ impl Case {
     fn compare(&self, name: &str, got: &Value) -> Option<String> {
         let path = self.folder.join(name);
         let got = pretty(got);
-        if std::env::var_os("SID_AUDIT_RECORD").is_some() {
+        if recording() {
             write(&path, &got);
             return None;
         }
@@ -309,6 +309,10 @@ fn findings_of(stable: &Value) -> Vec<&Value> {
     out
 }
 
+fn recording() -> bool {
+    std::env::var_os("SID_AUDIT_RECORD").is_some()
+}
+
 #[test]
 fn every_case_is_reported_as_expected() {
     let cases = cases();
@@ -322,6 +326,10 @@ fn every_case_is_reported_as_expected() {
 
 #[test]
 fn every_code_of_a_complete_family_has_a_case() {
+    if recording() {
+        // The recordings are written by the test beside it.
+        return;
+    }
     let mut shown = BTreeSet::new();
     for case in cases() {
         let text = fs::read_to_string(case.folder.join("expect.json")).unwrap_or_default();

@@ -3,6 +3,8 @@
 //! The stores are written here, record by record, because most of what is tested lies between files: names, folders,
 //! times, registries. What sid-code and the open SDK themselves make of such stores was compared with the recorded
 //! behaviour of both; here stands what must stay so.
+//!
+//! Longer than other files because each code has its store and its counter-example side by side.
 
 #![allow(clippy::needless_pass_by_value, clippy::disallowed_methods, reason = "the tests write the stores")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code outside #[test]")]

@@ -2,6 +2,8 @@
 //!
 //! Whole records inside damaged lines count as records, and each break gets the parent that a repair would give it, with
 //! the evidence for it. The RESUME verdict, C210 and the repair plan all stand on this one account of the damage.
+//!
+//! Longer than other files because it is that one account, in the order in which it is drawn up.
 
 use std::collections::HashMap;
 

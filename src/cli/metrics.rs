@@ -15,7 +15,7 @@ use crate::audit::{is_session, shape_of};
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::turns::Turns;
 use crate::report::progress::Progress;
-use crate::report::{metrics_json, metrics_table};
+use crate::report::{html, metrics_json, metrics_table};
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
@@ -59,6 +59,8 @@ enum Format {
     Table,
     /// one document
     Json,
+    /// one page for a browser
+    Html,
 }
 
 /// Runs the command.
@@ -94,6 +96,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let done = match arguments.format {
         Format::Table => metrics_table::page(&mut out, &report, extent),
         Format::Json => metrics_json::document(&mut out, &report),
+        Format::Html => html::metrics::page(&mut out, &measured, now),
     };
     written(done.and_then(|()| out.finish()), status)
 }

@@ -3,6 +3,8 @@
 //! A record is a few dozen bytes whatever its line holds; ids are keyed 128-bit hashes (their text is read again from
 //! the file when it is shown), texts and inputs are only judged. 160 bytes a record is the bound that the memory law
 //! gives; `Record` and `Block` are held to it by a test.
+//!
+//! Longer than other files because it is the table of everything that is known of a file, most of it doc comments.
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use std::collections::BTreeMap;

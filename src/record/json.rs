@@ -3,6 +3,8 @@
 //! serde_json refuses what JavaScript reads (half a surrogate pair, 1e999, nesting beyond 128), so a healthy line would
 //! be called broken. This reader is iterative where input can nest, keeps no tree, and notes what strict readers would
 //! object to. It works on valid UTF-8 (`line.rs` replaces what is not, as the loaders do).
+//!
+//! Longer than other files because a grammar is one thing; its laws are tested in it.
 
 /// What the loader's parser allows beyond RFC 8259.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,8 @@
 //!
 //! What counts as a line differs between loaders: the Claude SDK splits at a lone CR too, sid-code beyond 4 MiB also at
 //! U+2028 and U+2029, and sid-code up to 4 MiB trims the whole text first. The physical line number stays with each piece.
+//!
+//! Longer than other files only by its tests.
 
 use std::io;
 

@@ -2,6 +2,9 @@
 //! record is a flat object of known names; what a name means for whom is decided in `kind.rs`.
 //!
 //! A key that stands twice overwrites what its first copy left, as `JSON.parse` has it.
+//!
+//! Longer than other files because it is one walk: what each key does to the state of the reader stands together, and cut apart
+//! that state would be everyone's.
 
 use std::borrow::Cow;
 

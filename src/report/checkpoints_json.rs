@@ -9,7 +9,7 @@ use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::listed::Listed;
-use super::scan_json::{RootJson, roots};
+use super::scan_json::{ErrorJson, RootJson, roots};
 use crate::audit::layers::IndexAudit;
 use crate::checkpoint::Audit;
 use crate::checkpoint::report::Report as Element;
@@ -76,13 +76,6 @@ impl<'a> IndexJson<'a> {
 }
 
 #[derive(Serialize)]
-struct ErrorJson<'a> {
-    #[serde(flatten)]
-    path: PathField,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
 struct Document<'a, I: Serialize, E: Serialize> {
     #[serde(flatten)]
     head: Head,
@@ -102,9 +95,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
             head: Head::new("checkpoints", report.taken_at),
             roots: roots(report.discovery, |_| None),
             indexes: Each(|| report.judged.iter().map(|judged| IndexJson::new(report, judged))),
-            errors: Each(|| {
-                report.errors.iter().map(|(path, message)| ErrorJson { path: PathField::from(path.as_path()), message })
-            }),
+            errors: Each(|| report.errors.iter().map(|(path, message)| ErrorJson::new(path, message))),
         },
     )
 }

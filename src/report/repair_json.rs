@@ -2,7 +2,7 @@
 //! is executed.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::repair_diff::Change;
-use super::scan_json::{ApiJson, ResumeJson, RootJson, kind_name, roots};
+use super::scan_json::{ApiJson, ErrorJson, ResumeJson, RootJson, kind_name, roots};
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::heal::Evidence;
 use crate::commit::Sha;
@@ -358,21 +358,6 @@ impl<'a> RefusedJson<'a> {
             reason: &refused.reason,
             hint: refused.hint.as_deref(),
         }
-    }
-}
-
-/// A file that could not be read or written.
-#[derive(Serialize)]
-pub struct ErrorJson<'a> {
-    #[serde(flatten)]
-    path: PathField,
-    message: &'a str,
-}
-
-impl<'a> ErrorJson<'a> {
-    /// Of a path and what is wrong with it.
-    pub fn new(path: &Path, message: &'a str) -> Self {
-        ErrorJson { path: PathField::from(path), message }
     }
 }
 

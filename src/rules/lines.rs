@@ -1,5 +1,7 @@
 //! L: lines and bytes. Checks what the pass noted of lines that no loader reads, of bytes that loaders treat differently,
 //! and of sizes. It leaves to `chain` what the damage does to the history, and to `messages` what media blocks hold.
+//!
+//! Longer than other files because half of it is the texts of twenty rules, which stand beside their checks.
 
 use std::collections::BTreeMap;
 

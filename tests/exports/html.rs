@@ -28,13 +28,13 @@ fn marked(shown: &str, mark: &str) -> bool {
     shown[start..].split('>').next().is_some_and(|tag| tag.contains(mark))
 }
 
-/// Pages of the planted stores: the scan, and the chain of every session.
+/// Pages of the planted stores: the scan, the figures, and the chain of every session.
 fn planted_pages() -> (Temp, Vec<PathBuf>) {
     let (home, sessions) = planted::stores();
     let out = Temp::new("pages");
     let mut pages = Vec::new();
-    let scan = std::iter::once(("scan", home.path()));
-    for (n, (command, target)) in scan.chain(sessions.iter().map(|path| ("chain", path.as_path()))).enumerate() {
+    let whole = ["scan", "metrics"].map(|command| (command, home.path())).into_iter();
+    for (n, (command, target)) in whole.chain(sessions.iter().map(|path| ("chain", path.as_path()))).enumerate() {
         let outcome = run(command, "html", target).go();
         assert!(
             matches!(outcome.status, Some(0 | 1)),
@@ -72,7 +72,7 @@ fn pages_load_nothing_and_hold_what_was_planted_as_text() {
         assert_contained(&page);
         assert!(page.contains("&lt;planted-x"), "{} shows nothing of what was planted", path.display());
     }
-    for (command, target) in [("scan", fixtures("demo")), ("scan", fixtures("cases"))] {
+    for (command, target) in [("scan", fixtures("demo")), ("scan", fixtures("cases")), ("metrics", fixtures("demo"))] {
         assert_contained(&run(command, "html", &target).go().text());
     }
 }
@@ -210,4 +210,32 @@ fn a_long_session_is_a_short_page() {
     assert!((100..=600).contains(&marks), "{marks} marks");
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     assert!(page.contains("stand for several records each"));
+}
+
+/// A stock and a flow have no shape, no axis and no drawing in common, and both say the numbers of the JSON.
+#[test]
+fn stock_and_flow_cannot_be_confused() {
+    let demo = fixtures("demo");
+    let page = run("metrics", "html", &demo).go().text();
+    let report = run("metrics", "json", &demo).go().json();
+    let drawings: Vec<&str> =
+        page.split("<svg").skip(1).filter_map(|rest| rest.split_once("</svg>")).map(|d| d.0).collect();
+    let plots: Vec<&&str> = drawings.iter().filter(|drawing| drawing.contains("class=\"axis\"")).collect();
+    assert_eq!(plots.len(), 4, "sizes, contexts, models, sessions");
+    for plot in plots {
+        let (dots, bars) = (plot.contains("<circle class=\"stock\""), plot.contains("<rect class=\"flow "));
+        assert!(dots != bars, "one or the other");
+        assert_eq!(bars, plot.contains("that went through"), "the axis of a flow says so, and no other");
+        assert_eq!(dots, plot.contains("bytes on the disk") || plot.contains("in the context window"));
+    }
+    let number = |n: &serde_json::Value| sid_audit::report::words::number(n.as_u64().unwrap());
+    let sessions: Vec<_> = report["usage"].as_array().unwrap().iter().filter(|row| row["path"].is_string()).collect();
+    assert!(sessions.len() > 5);
+    for row in sessions {
+        let (flow, context) = (&row["flow"], &row["stock"]["last_prompt"]);
+        let said = format!("{} in, {} out", number(&flow["prompt"]), number(&flow["output"]));
+        assert!(page.contains(&said), "{said} of {row}");
+        assert!(context.is_null() || page.contains(&format!("token{} there", if context == 1 { "" } else { "s" })));
+        assert!(context.is_null() || page.contains(&format!("{} token", number(context))), "{context}");
+    }
 }

@@ -55,6 +55,8 @@ pub(crate) fn stores() -> (Temp, Vec<PathBuf>) {
             record["message"]["id"] = json!(format!("msg_{n}"));
             record["message"]["model"] = json!("claude-opus-4-7");
             record["message"]["stop_reason"] = json!("tool_use");
+            record["message"]["usage"] =
+                json!({"input_tokens": 10 * n, "output_tokens": n, "service_tier": "standard"});
         }
         record
     };
@@ -85,11 +87,11 @@ pub(crate) fn stores() -> (Temp, Vec<PathBuf>) {
             "cwd": "/home/demo", "timestamp": format!("2026-03-08T00:00:{n:02}.000Z"), "uuid": format!("u{n}"),
             "parentUuid": parent, "message": {"role": "user", "content": [{"type": "text", "text": "q"}]}})
     };
-    let rows = [
-        sid("session_start", 1, Value::Null),
-        sid("user_message", 2, json!(planted("u1"))),
-        sid("assistant_message", 3, json!("gone")),
-    ];
+    let mut answer = sid("assistant_message", 3, json!("gone"));
+    answer["message"] = json!({"role": "assistant", "content": [{"type": "text", "text": "a"}]});
+    answer["usage"] =
+        json!({"inputTokens": 5, "outputTokens": 2, "cacheReadInputTokens": 1, "cacheCreationInputTokens": 0});
+    let rows = [sid("session_start", 1, Value::Null), sid("user_message", 2, json!(planted("u1"))), answer];
     files.push(home.join("sid-code/sessions/home-demo/20260308-000000-00000001.jsonl"));
     write(files.last().unwrap(), lines(&rows) + &torn);
 
@@ -99,7 +101,11 @@ pub(crate) fn stores() -> (Temp, Vec<PathBuf>) {
     };
     let header =
         json!({"type": "session", "version": 3, "id": "x", "timestamp": "2026-03-08T00:00:00.000Z", "cwd": "/x"});
-    let rows = [header, pi("a1", Value::Null), pi("a2", json!(planted("a1"))), pi("a3", json!("gone"))];
+    let mut answer = pi("a4", json!(planted("a2")));
+    answer["message"] = json!({"role": "assistant", "content": [{"type": "text", "text": "a"}], "api": "anthropic-messages",
+        "provider": "anthropic", "model": "m", "stopReason": "stop",
+        "usage": {"input": 7, "output": 3, "cacheRead": 2, "cacheWrite": 1, "cost": {"total": 0.5}}});
+    let rows = [header, pi("a1", Value::Null), pi("a2", json!(planted("a1"))), answer, pi("a3", json!("gone"))];
     files.push(home.join("pi/agent/sessions/--home-demo--/2026-03-08T00-00-00-000Z_x.jsonl"));
     write(files.last().unwrap(), lines(&rows) + &torn);
     (home, files)

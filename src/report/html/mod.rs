@@ -1,5 +1,5 @@
 //! Reports as one page for a browser, complete in itself: nothing is loaded from anywhere, and everything can be read
-//! without scripts. `scan` and `chain` each write their page; this is the frame, and what they share.
+//! without scripts. `scan`, `chain` and `metrics` each write their page; this is the frame, and what they share.
 //!
 //! What comes out of a session is hostile. Three things stand between it and the reader, each enough by itself: the
 //! templates escape whatever is put into them; [`Page::put`] makes active characters visible in all that it writes; and
@@ -12,6 +12,8 @@ pub mod chain;
 mod drawing;
 mod finding;
 mod lanes;
+pub mod metrics;
+mod plots;
 pub mod scan;
 mod svg;
 mod timeline;
