@@ -52,6 +52,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         meter,
         collector: &collector,
         usage: &usage,
+        sessions: Mutex::new(Vec::with_capacity(order.len())),
     };
     let mut sum = run.all(&order, |&file| Turn { file, before: None });
     let later = std::mem::take(&mut sum.later);
@@ -59,7 +60,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         std::thread::sleep(SETTLE);
         sum.add(run.all(&later, |turn| *turn));
     }
-    let (mut sessions, mut errors) = (sum.sessions, sum.errors);
+    let mut sessions = run.sessions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut errors = sum.errors;
     sessions.sort_unstable_by_key(|session| session.file);
     sessions.shrink_to_fit();
     errors.extend(unread);
@@ -269,6 +271,8 @@ struct Run<'a> {
     meter: &'a Meter,
     collector: &'a StoreCollector,
     usage: &'a Mutex<StoreUsage>,
+    /// One list for all workers, as long as it can become: one that grows is copied, and both copies cost memory.
+    sessions: Mutex<Vec<SessionAudit>>,
 }
 
 /// One file's turn, with the size that it had at its first one.
@@ -281,7 +285,6 @@ struct Turn {
 /// What one worker has so far.
 #[derive(Default)]
 struct Sum {
-    sessions: Vec<SessionAudit>,
     later: Vec<Turn>,
     errors: Vec<(PathBuf, String)>,
     defects: Vec<(PathBuf, String)>,
@@ -297,11 +300,6 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, other: Sum) {
-        if self.sessions.is_empty() {
-            self.sessions = other.sessions;
-        } else {
-            self.sessions.extend(other.sessions);
-        }
         self.later.extend(other.later);
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
@@ -393,7 +391,7 @@ impl Run<'_> {
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(&session, sum.versions.entry(root).or_default());
         }
-        sum.sessions.push(audit);
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use super::checkpoints_json::{Judged, Report};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::{Grid, keep_end};
-use super::words::{number, size};
+use super::words::{counted, full_copies, number, size};
 use crate::checkpoint::moves::{Moves, Would};
 use crate::checkpoint::rebuild::State;
 use crate::finding::{Finding, Severity};
@@ -35,9 +35,10 @@ pub fn page(out: &mut Out, report: Report<'_>) -> io::Result<()> {
         } else {
             format!("{} checkpoint indexes", number(report.judged.len() as u64))
         }),
-        plain(format!(", {snapshots} snapshots, {}", size(bytes))),
+        plain(format!(", {}, {}", counted(snapshots, "snapshot"), size(bytes))),
     ])?;
-    out.line([plain(format!("  {full} full copies ({compressed} compressed), {diff} differences"))])?;
+    let (full, diff) = (full_copies(full), counted(diff, "difference"));
+    out.line([plain(format!("  {full} ({compressed} compressed), {diff}"))])?;
     out.gap()?;
     let mut worst: Vec<&Judged> = report.judged.iter().collect();
     worst.sort_by_key(|j| (std::cmp::Reverse(severity(j)), j.path.clone()));

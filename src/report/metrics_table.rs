@@ -10,7 +10,7 @@ use super::out::Out;
 use super::scan_table::versions;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
-use super::words::{counted, number, paragraph, size};
+use super::words::{counted, full_copies, number, paragraph, size};
 use super::{cross_check_table, turns_table, usage_table};
 use crate::metrics::readers::Reader;
 use crate::metrics::records::Counts;
@@ -232,10 +232,10 @@ fn checkpoints(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         out,
         "entries",
         &format!(
-            "{} full copies, {} of them compressed, {} differences{share}",
-            number(entries.full),
+            "{}, {} of them compressed, {}{share}",
+            full_copies(entries.full),
             number(entries.compressed),
-            number(entries.diff)
+            counted(entries.diff, "difference")
         ),
     )?;
     said(out, "most in one", &counted(checkpoints.largest, "snapshot"))?;

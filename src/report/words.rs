@@ -29,6 +29,11 @@ pub fn counted(n: u64, what: &str) -> String {
     format!("{} {what}{}", number(n), if n == 1 { "" } else { "s" })
 }
 
+/// `1 full copy`, `143 full copies`.
+pub fn full_copies(n: u64) -> String {
+    format!("{} full {}", number(n), if n == 1 { "copy" } else { "copies" })
+}
+
 /// `12'345`, `1.23 M`, `45.6 G`: amounts that need not be exact to the last digit.
 pub fn amount(n: u64) -> String {
     const UNITS: [(u64, &str); 2] = [(1_000_000_000, "G"), (1_000_000, "M")];

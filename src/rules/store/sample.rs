@@ -55,7 +55,8 @@ pub(super) struct Shared {
 
 impl Sample {
     pub(super) fn new(budget: usize) -> Self {
-        Sample { budget, ..Sample::default() }
+        // Room that is not used costs nothing; a list that grows is copied, and both copies count.
+        Sample { budget, entries: Vec::with_capacity(budget + 1), ..Sample::default() }
     }
 
     /// The share of records that is kept: one of so many.
