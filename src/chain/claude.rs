@@ -27,14 +27,16 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
 /// The chain of a leaf that is given.
 pub fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
     let (walked, stop) = walk(facts, graph, leaf);
-    let adopted = with_parallel(facts, graph, &walked);
-    let messages = adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])).collect();
+    let adopted = with_parallel(facts, graph, walked);
+    // As long as it can become: a list that grows is copied, and both copies cost memory.
+    let mut messages = Vec::with_capacity(adopted.len());
+    messages.extend(adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])));
     Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
 }
 
 /// A chain with the rows of its responses that the way up does not meet, put back (rule 6).
-pub fn with_parallel(facts: &Facts, graph: &Graph, walked: &[u32]) -> Vec<u32> {
-    Repair::new(facts, graph, walked).whole()
+pub fn with_parallel(facts: &Facts, graph: &Graph, walked: Vec<u32>) -> Vec<u32> {
+    Repair::new(facts, graph, &walked).whole().unwrap_or(walked)
 }
 
 /// Whether a record is shown (rule 7).
@@ -115,7 +117,7 @@ fn nearest_spoken(facts: &Facts, graph: &Graph) -> Vec<u32> {
 /// Rule 5. From a record to the root; the result is root first.
 pub fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
     let mut seen = vec![false; facts.records.len()];
-    let mut path = Vec::new();
+    let mut path = Vec::with_capacity(facts.records.len());
     let mut at = leaf;
     let stop = loop {
         seen[graph.canonical(at, facts) as usize] = true;
@@ -133,14 +135,15 @@ pub fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
 
 /// Rule 6: rows of a response that the walk did not meet, put back behind its last row that it did.
 ///
-/// Only what is off the chain can be put back, so every table here holds that alone: on a plain chain there is none.
+/// Only what is off the chain can be put back, so every table here holds only the responses and calls that such a row may
+/// belong to: on a plain chain there is none, and a long one costs nothing beside it.
 struct Repair<'a> {
     facts: &'a Facts,
     graph: &'a Graph,
     chain: &'a [u32],
     /// Records shown so far, by the record that stands for their id.
     shown: Vec<bool>,
-    /// Rows of the responses on the chain: response, order of first appearance, row. Sorted.
+    /// Rows of the responses that have rows off the chain: response, order of first appearance, row. Sorted.
     members: Vec<(u64, u32, u32)>,
     /// The row that owns a call; none when two responses claim it. Only calls that rows off the chain answer.
     owner: HashMap<u64, Option<u32>>,
@@ -157,21 +160,29 @@ impl<'a> Repair<'a> {
         Repair { facts, graph, chain, shown, members: Vec::new(), owner: HashMap::new(), near: Vec::new() }
     }
 
-    fn whole(mut self) -> Vec<u32> {
+    /// The chain with them; none when all is on it.
+    fn whole(mut self) -> Option<Vec<u32>> {
         let order = self.in_order_of_appearance();
         if order.iter().all(|&n| self.shown[n as usize]) {
-            return self.chain.to_vec();
+            return None;
         }
+        let wanted = self.index(&order);
+        let lost = order.iter().copied().filter(|&n| !self.shown[n as usize]);
+        let torn = lost.chain(self.near.iter().map(|near| near.0)).map(|n| self.response(n));
+        let torn: HashSet<u64> = torn.filter(|response| *response != 0).collect();
         // Behind which record of the chain a response's lost rows go, and in which order responses appear.
         let (mut anchor, mut responses) = (HashMap::new(), Vec::new());
         for &n in self.chain {
             let response = self.response(n);
-            if response != 0 && anchor.insert(response, n).is_none() {
+            if torn.contains(&response) && anchor.insert(response, n).is_none() {
                 responses.push(response);
             }
         }
-        self.index(&order, &anchor);
-        let answered: HashSet<u64> = self.chain.iter().flat_map(|&n| self.answers(n)).collect();
+        let members = (0..).zip(order.iter().copied()).map(|(place, n)| (self.response(n), place, n));
+        self.members = members.filter(|(response, ..)| anchor.contains_key(response)).collect();
+        self.members.sort_unstable();
+        let answers = self.chain.iter().flat_map(|&n| self.answers(n));
+        let answered: HashSet<u64> = answers.filter(|call| wanted.contains(call)).collect();
         let mut inserted: HashMap<u32, Vec<u32>> = HashMap::new();
         for response in responses {
             let rows = self.lost_rows(response, &answered);
@@ -187,7 +198,7 @@ impl<'a> Repair<'a> {
             whole.push(n);
             whole.extend(inserted.remove(&n).unwrap_or_default());
         }
-        whole
+        Some(whole)
     }
 
     /// Rule 3: the last copy of each id, in the order in which ids first appear.
@@ -202,20 +213,22 @@ impl<'a> Repair<'a> {
             .collect()
     }
 
-    fn index(&mut self, order: &[u32], anchor: &HashMap<u64, u32>) {
+    /// Finds to which rows results off the chain may belong. Returns the calls that those answer.
+    fn index(&mut self, order: &[u32]) -> HashSet<u64> {
         let facts = self.facts;
         let results: Vec<(u32, u32)> =
             (0..).zip(order.iter().copied()).filter(|&(_, n)| !self.shown[n as usize] && self.is_result(n)).collect();
         let wanted: HashSet<u64> = results.iter().flat_map(|&(_, n)| self.answers(n)).collect();
+        let named: HashSet<u64> = results.iter().map(|&(_, n)| facts.records[n as usize].target()).collect();
         let mut by_id: HashMap<u64, u32> = HashMap::new();
-        for (place, &n) in (0..).zip(order) {
+        for &n in order {
             let response = self.response(n);
             if response == 0 {
                 continue;
             }
-            by_id.insert(facts.records[n as usize].id.short(), n);
-            if anchor.contains_key(&response) {
-                self.members.push((response, place, n));
+            let id = facts.records[n as usize].id.short();
+            if named.contains(&id) {
+                by_id.insert(id, n);
             }
             for call in self.ids(n, BlockKind::Call).filter(|c| wanted.contains(c)).collect::<Vec<_>>() {
                 let same = match self.owner.get(&call) {
@@ -226,7 +239,6 @@ impl<'a> Repair<'a> {
                 self.owner.insert(call, same.then_some(n));
             }
         }
-        self.members.sort_unstable();
         for (place, result) in results {
             let parent = self.graph.parent[result as usize];
             if parent < MISSING {
@@ -243,6 +255,7 @@ impl<'a> Repair<'a> {
         }
         self.near.sort_unstable();
         self.near.dedup();
+        wanted
     }
 
     /// The rows of a response that were not shown yet, and its results: in the order in which they are put back.

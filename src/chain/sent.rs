@@ -156,7 +156,7 @@ impl Sent {
             return sent;
         }
         sent.edited = edited(session);
-        let mut merge = Merge::default();
+        let mut merge = Merge::of(session.chain.adopted.len());
         for n in speaking(session) {
             let record = session.record(n);
             let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
@@ -300,20 +300,22 @@ fn api(session: &Session) -> Api {
 ///
 /// A subagent's transcript is walked by the SDK without putting parallel results back (notes, section 3, rule 8). The
 /// client that ran it had them: real healthy subagents fork at every parallel call. So they are put back here.
-fn speaking(session: &Session) -> Vec<u32> {
+fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
     let chain = &session.chain;
-    let spoken = |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
+    let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
     match (session.dialect, session.shape) {
         (Dialect::Claude, Shape::Subagent) => {
-            let whole = super::claude::with_parallel(&session.facts, &session.graph, &chain.adopted);
-            whole.into_iter().filter(spoken).collect()
+            let whole = super::claude::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
+            Box::new(whole.into_iter().filter(spoken))
         }
         (Dialect::Claude, _) => {
             let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);
-            chain.adopted.iter().copied().filter(|n| spoken(n) && !aside(n)).collect()
+            Box::new(chain.adopted.iter().copied().filter(move |n| spoken(n) && !aside(n)))
         }
-        (Dialect::Pi | Dialect::Openclaw, _) if chain.mode == Mode::Linear => first_version(session),
-        _ => chain.messages.clone(),
+        (Dialect::Pi | Dialect::Openclaw, _) if chain.mode == Mode::Linear => {
+            Box::new(first_version(session).into_iter())
+        }
+        _ => Box::new(chain.messages.iter().copied()),
     }
 }
 

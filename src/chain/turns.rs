@@ -74,6 +74,11 @@ pub(super) struct Merge {
 }
 
 impl Merge {
+    /// For so many rows.
+    pub(super) fn of(rows: usize) -> Merge {
+        Merge { rows: Vec::with_capacity(rows), ..Merge::default() }
+    }
+
     pub(super) fn push(&mut self, record: u32, voice: Voice, thinks: bool) {
         match voice {
             Voice::Model(response) if response != 0 && self.open == Some(response) => {

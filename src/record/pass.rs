@@ -85,7 +85,7 @@ impl Pass {
     fn new(source: &Source, dialect: Dialect, stream: bool) -> io::Result<Self> {
         let trims = dialect == Dialect::Sid && !stream;
         let content = if trims { trimmed(source)? } else { (0, u64::MAX) };
-        let facts = Facts { size: source.size(), terminated: true, ..Facts::default() };
+        let facts = Facts { terminated: true, ..Facts::with_room_for(source.size()) };
         let reader = RecordReader::new(dialect);
         Ok(Pass { dialect, reader, facts, stream, content, lossy: Vec::new(), plain: false })
     }
