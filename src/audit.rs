@@ -7,6 +7,7 @@
 pub mod anchors;
 pub mod elsewhere;
 pub mod fields;
+mod files;
 mod join;
 pub mod keep;
 pub mod layers;
@@ -30,9 +31,9 @@ use crate::rules::gate::Gate;
 use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
+pub use files::{add_stdin, below_store, is_session, shape_of};
 pub use live::is_live;
-use scan::said;
-pub use scan::{add_stdin, below_store, is_session, scan, shape_of};
+pub use scan::scan;
 pub use totals::Totals;
 
 /// What a resume brings back, against what an undamaged file would bring back.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::scan::is_session;
+use super::files::is_session;
 use crate::record::facts::Id;
 use crate::record::pass;
 use crate::store::meter::Meter;

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
 use super::spread::{Failed, spread};
-use super::{add_stdin, is_session, keep, layers, shape_of};
+use super::{keep, layers};
 use crate::metrics::catalogue::Catalogue;
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::checkpoints::holds_snapshot;
@@ -13,7 +14,7 @@ use crate::metrics::paths::{AllPaths, PathWalk};
 use crate::metrics::records::Tally;
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, FileKind, Layout};
+use crate::store::{self, Discovery, FileKind};
 
 /// What is asked.
 #[derive(Debug, Default)]
@@ -64,13 +65,11 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
-    let read = |kind: FileKind| is_session(kind) || kind == FileKind::CheckpointIndex;
-    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| read(file.kind)).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let order = largest_first(&discovery, is_session_or_index);
     // A person's own entries may lie deeper than the pass counts.
     let walks = question.all_paths || !question.more.is_empty();
     let run = Run { discovery: &discovery, stdin, walks, meter };
-    let parts = spread(&order, meter, |n, sum| run.one(n, sum), |n, why, sum: &mut Sum| run.failed(n, why, sum));
+    let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
     let (mut all, mut paths) = (Sum::default(), AllPaths::default());
     for part in parts {
         paths.merge(part.walk.finish());
@@ -113,10 +112,7 @@ impl Run<'_> {
         if let Some(dialect) = file.dialect {
             sum.census.unread(dialect);
         }
-        match why {
-            Failed::Unread(e) => sum.errors.push((path, format!("cannot be read: {e}"))),
-            Failed::Defect(said) => sum.defects.push((path, said)),
-        }
+        why.tell(path, &mut sum.errors, &mut sum.defects);
     }
 
     fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
@@ -136,10 +132,7 @@ impl Run<'_> {
             return Ok(());
         };
         let folder = self.discovery.folder(file);
-        let source = match self.stdin {
-            Some(source) if folder.is_some_and(|f| f.layout == Layout::Stdin) => source.clone(),
-            _ => self.discovery.open(file)?,
-        };
+        let source = open(self.discovery, self.stdin, file)?;
         let session = Session::read_unlinked(path, source, dialect, shape_of(file.kind), self.meter)?;
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;

@@ -6,9 +6,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::scan::{open, read_again};
+use super::files::{add_stdin, is_session_or_index, largest_first, open, read_again, shape_of};
+use super::keep;
 use super::spread::{Failed, spread};
-use super::{add_stdin, is_session, keep, shape_of};
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -176,11 +176,9 @@ pub fn measure(
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
-    let read = |kind: FileKind| is_session(kind) || kind == FileKind::CheckpointIndex;
-    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| read(file.kind)).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let order = largest_first(&discovery, is_session_or_index);
     let run = Run { discovery: &discovery, stdin, again, meter, shared: Mutex::default() };
-    let parts = spread(&order, meter, |n, sum| run.one(n, sum), |n, why, sum: &mut Sum| run.failed(n, why, sum));
+    let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
     let mut shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     shared.usage.finish(|n| read_again(&discovery, stdin, n, meter));
     let mut all = Sum::default();
@@ -191,10 +189,7 @@ pub fn measure(
 impl Run<'_> {
     fn failed(&self, n: u32, why: Failed, sum: &mut Sum) {
         let path = self.discovery.path(&self.discovery.files[n as usize]);
-        match why {
-            Failed::Unread(e) => sum.errors.push((path, format!("cannot be read: {e}"))),
-            Failed::Defect(said) => sum.defects.push((path, said)),
-        }
+        why.tell(path, &mut sum.errors, &mut sum.defects);
     }
 
     fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {

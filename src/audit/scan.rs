@@ -6,16 +6,15 @@
 //! is put aside and read again after all others, so that the wait is paid once and not per file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rayon::prelude::*;
 
+use super::files::{add_stdin, is_session, largest_first, open, read_again, shape_of};
+use super::spread::{Failed, spread};
 use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
 use crate::checkpoint::Options as IndexOptions;
@@ -30,7 +29,7 @@ use crate::rules::{self, Context};
 use crate::session::{Session, Shape};
 use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, FileEntry, FileKind, Folder, Layout, Source};
+use crate::store::{Discovery, FileEntry};
 
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -41,9 +40,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         add_stdin(&mut discovery, source);
     }
     let (registrations, unread) = liveness::registrations(&discovery);
-    let mut order: Vec<u32> =
-        (0..).zip(&discovery.files).filter(|(_, file)| is_session(file.kind)).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let order = largest_first(&discovery, is_session);
     let (collector, usage) = (StoreCollector::default(), Mutex::new(StoreUsage::default()));
     let run = Run {
         discovery: &discovery,
@@ -199,70 +196,6 @@ fn checkpoints(
     kept
 }
 
-/// Whether a file is a session of its own. A sync tool's copy is not: rules about the store look at it.
-pub fn is_session(kind: FileKind) -> bool {
-    matches!(kind, FileKind::Main | FileKind::Sidechain | FileKind::Subagent | FileKind::Whole)
-}
-
-/// Opens a file of the discovery, standard input among them.
-pub(super) fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEntry) -> io::Result<Source> {
-    match stdin {
-        Some(source) if discovery.folder(file).is_some_and(|f| f.layout == Layout::Stdin) => Ok(source.clone()),
-        _ => discovery.open(file),
-    }
-}
-
-/// Reads a session a second time, for its figures. Progress has counted its bytes already.
-pub(super) fn read_again(discovery: &Discovery, stdin: Option<&Source>, n: u32, meter: &Meter) -> io::Result<Session> {
-    let file = &discovery.files[n as usize];
-    let Some(dialect) = file.dialect.filter(|_| !meter.stopped()) else {
-        return Err(io::ErrorKind::Interrupted.into());
-    };
-    let source = open(discovery, stdin, file)?;
-    Session::read_unlinked(discovery.path(file), source, dialect, shape_of(file.kind), &Meter::default())
-}
-
-/// What kind of session a file is taken for before it is read.
-pub fn shape_of(kind: FileKind) -> Shape {
-    match kind {
-        FileKind::Sidechain => Shape::Sidechain,
-        FileKind::Subagent => Shape::Subagent,
-        FileKind::Whole => Shape::Legacy,
-        _ => Shape::Main,
-    }
-}
-
-/// Standard input becomes a file named `-`, in a folder without a name.
-pub fn add_stdin(discovery: &mut Discovery, source: &Source) {
-    let Some(root) = discovery.roots.iter().position(|root| root.layout == Layout::Stdin) else { return };
-    let (kind, told) = match store::sniff(source) {
-        Ok(store::Shape::SidSidechain) => (FileKind::Sidechain, Some(Dialect::Sid)),
-        Ok(shape) => match (shape.dialect(), store::sniff_document(source)) {
-            (Some(dialect), _) => (FileKind::Main, Some(dialect)),
-            (None, Ok(Some(store::Document::Whole))) => (FileKind::Whole, Some(Dialect::Sid)),
-            (None, _) => (FileKind::Main, None),
-        },
-        Err(_) => (FileKind::Main, None),
-    };
-    let dialect = discovery.roots[root].dialect.or(told);
-    discovery.roots[root].dialect = dialect;
-    let folder = u32::try_from(discovery.folders.len()).unwrap_or(u32::MAX);
-    discovery.folders.push(Folder {
-        path: PathBuf::new(),
-        root: u32::try_from(root).unwrap_or(u32::MAX),
-        layout: Layout::Stdin,
-        mtime_ms: 0,
-    });
-    discovery.files.push(FileEntry {
-        name: OsStr::new("-").into(),
-        size: source.size(),
-        mtime_ms: 0,
-        folder,
-        kind,
-        dialect,
-    });
-}
-
 /// What all workers look at.
 struct Run<'a> {
     discovery: &'a Discovery,
@@ -319,32 +252,15 @@ impl Sum {
 impl Run<'_> {
     /// Takes each file of the list once.
     fn all<T: Sync>(&self, order: &[T], turn: impl Fn(&T) -> Turn + Sync) -> Sum {
-        let next = AtomicUsize::new(0);
-        let parts = rayon::broadcast(|_| {
-            let mut sum = Sum::default();
-            while let Some(turn) = order.get(next.fetch_add(1, Ordering::Relaxed)).map(&turn) {
-                if self.meter.stopped() {
-                    break;
-                }
-                // A defect of ours costs one file, as a bad line costs one line.
-                match catch_unwind(AssertUnwindSafe(|| self.one(turn, &mut sum))) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
-                    Ok(Err(e)) => sum.errors.push((self.path(turn.file), format!("cannot be read: {e}"))),
-                    Err(panic) => sum.defects.push((self.path(turn.file), said(panic.as_ref()))),
-                }
-                self.meter.done();
-            }
-            sum
-        });
+        let failed = |of: &T, why: Failed, sum: &mut Sum| {
+            let path = self.discovery.path(&self.discovery.files[turn(of).file as usize]);
+            why.tell(path, &mut sum.errors, &mut sum.defects);
+        };
+        let parts = spread(order, self.meter, |of, sum| self.one(turn(of), sum), failed);
         parts.into_iter().fold(Sum::default(), |mut all, part| {
             all.add(part);
             all
         })
-    }
-
-    fn path(&self, n: u32) -> PathBuf {
-        self.discovery.path(&self.discovery.files[n as usize])
     }
 
     fn one(&self, Turn { file: n, before }: Turn, sum: &mut Sum) -> io::Result<()> {
@@ -394,24 +310,4 @@ impl Run<'_> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
     }
-}
-
-/// What a panic said.
-pub(super) fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    panic
-        .downcast_ref::<String>()
-        .cloned()
-        .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-        .unwrap_or_else(|| "no message".to_owned())
-}
-
-/// The path of a session below its store, for fingerprints: the same whether the home, a folder of it or the file was
-/// given.
-pub fn below_store<'p>(discovery: &Discovery, file: &FileEntry, path: &'p Path) -> &'p Path {
-    let base = discovery.root(file).map(|root| match (&root.store, root.layout) {
-        (Some(store), _) => store.as_path(),
-        (None, Layout::File) => root.path.parent().unwrap_or(Path::new("")),
-        (None, _) => root.path.as_path(),
-    });
-    base.and_then(|base| path.strip_prefix(base).ok()).unwrap_or(path)
 }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::store::meter::Meter;
@@ -16,18 +17,28 @@ pub(super) enum Failed {
     Defect(String),
 }
 
+impl Failed {
+    /// Puts it where such failures are told.
+    pub(super) fn tell(self, path: PathBuf, errors: &mut Vec<(PathBuf, String)>, defects: &mut Vec<(PathBuf, String)>) {
+        match self {
+            Failed::Unread(e) => errors.push((path, format!("cannot be read: {e}"))),
+            Failed::Defect(said) => defects.push((path, said)),
+        }
+    }
+}
+
 /// Does `one` for each file of the list, on the threads of the pool in whose scope this is called. A file that fails goes
 /// to `failed`, and the others are done all the same; only a meter that was stopped ends it early.
-pub(super) fn spread<T: Default + Send>(
-    order: &[u32],
+pub(super) fn spread<I: Sync, T: Default + Send>(
+    order: &[I],
     meter: &Meter,
-    one: impl Fn(u32, &mut T) -> io::Result<()> + Sync,
-    failed: impl Fn(u32, Failed, &mut T) + Sync,
+    one: impl Fn(&I, &mut T) -> io::Result<()> + Sync,
+    failed: impl Fn(&I, Failed, &mut T) + Sync,
 ) -> Vec<T> {
     let next = AtomicUsize::new(0);
     rayon::broadcast(|_| {
         let mut sum = T::default();
-        while let Some(&n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
             if meter.stopped() {
                 break;
             }

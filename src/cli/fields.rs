@@ -7,7 +7,7 @@ use clap::Args;
 use super::failure::{Failure, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{Format, Output, Reading};
 use super::status::Status;
 use crate::audit::fields::{self, Answers, Question};
 use crate::metrics::catalogue::Catalogue;
@@ -42,15 +42,6 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     output: Output,
-}
-
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Format {
-    /// a page for people
-    #[default]
-    Table,
-    /// one document
-    Json,
 }
 
 /// A catalogue is a few hundred lines; a longer file is none.

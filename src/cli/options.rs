@@ -165,3 +165,13 @@ fn time(text: &str) -> Result<i64, String> {
         .or_else(|| crate::record::time::parse(format!("{text}T00:00:00Z").as_bytes()))
         .ok_or_else(|| "not a time such as 2026-03-10T00:00:00Z or 2026-03-10".to_owned())
 }
+
+/// How a report is written that has these two forms alone.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Format {
+    /// a page for people
+    #[default]
+    Table,
+    /// one document
+    Json,
+}

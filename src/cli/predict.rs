@@ -8,7 +8,7 @@ use clap::Args;
 use super::failure::written;
 use super::input::Input;
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{Format, Output, Reading};
 use super::status::Status;
 use crate::audit::{self, PLACES, keep};
 use crate::predict::{self, Around};
@@ -37,15 +37,6 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     output: Output,
-}
-
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum Format {
-    /// a page for people
-    #[default]
-    Table,
-    /// one document
-    Json,
 }
 
 /// Runs the command.

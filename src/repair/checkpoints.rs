@@ -10,7 +10,7 @@ use std::io;
 
 use super::edit::{Action, Edit};
 use super::places;
-use super::plan::{Options, Planned, Quarantined, to_answer};
+use super::plan::{Options, Plan, Planned, Quarantined, stays, to_answer};
 use super::text::{Splice, Text};
 use crate::checkpoint::audit::{Audit, Options as AuditOptions, Outcome};
 use crate::checkpoint::model::{Index, Layout, Shape};
@@ -35,32 +35,11 @@ pub struct IndexState {
     rebuilt: BTreeMap<(Name, Name), Digest>,
 }
 
-/// A plan for one index.
-#[derive(Debug)]
-pub struct IndexPlan {
-    /// How it is now.
-    pub before: IndexState,
-    /// How it will be.
-    pub after: IndexState,
-    /// The edits, in the order in which they were made.
-    pub edits: Vec<Planned>,
-    /// What goes to quarantine, in file order.
-    pub quarantined: Vec<Quarantined>,
-    /// The codes that it answers.
-    pub answers: Vec<&'static str>,
-    /// Findings at warning or above that stay.
-    pub left: Vec<Finding>,
-    /// The text as it will be.
-    pub text: Text,
-    /// Steps that were taken back.
-    pub taken_back: Vec<(&'static str, String)>,
-}
-
 /// Plans the repair of one index. `folder` is the session that its folder is named for. Pure.
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Result<IndexPlan> {
+pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Result<Plan<IndexState>> {
     let mut audit = Audit::of(source, folder, &AuditOptions::default())?;
     let before = state(&audit);
     let mut text = Text::new(source);
@@ -101,12 +80,8 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
         }
     }
     places::number(source, &mut edits, &mut quarantined)?;
-    let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
-    answers.sort_unstable();
-    answers.dedup();
-    let stays = |f: &&Finding| f.severity >= Severity::Warning && options.gate.keeps(f);
-    let left = now.findings.iter().filter(stays).cloned().collect();
-    Ok(IndexPlan { before, after: now, edits, quarantined, answers, left, text, taken_back })
+    let left = stays(&now.findings, options);
+    Ok(Plan::new((before, now), (edits, quarantined), left, text, taken_back))
 }
 
 /// The proof of a repair: what is wrong with an index that was read from the bytes in question.
@@ -331,7 +306,7 @@ mod tests {
         }
     }
 
-    fn repaired(text: &str, select: &[&str]) -> (IndexPlan, String) {
+    fn repaired(text: &str, select: &[&str]) -> (Plan<IndexState>, String) {
         let (source, options) = (Source::from_bytes(text), options(select));
         let plan = plan(&source, Some("s"), &options).unwrap();
         let new = plan.text.source();

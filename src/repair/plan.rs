@@ -80,30 +80,42 @@ pub struct State {
     pub(super) tail: Id,
 }
 
-/// A plan for one session.
+/// A plan for one session, or for one checkpoint index.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<S = State> {
     /// How it is now.
-    pub before: State,
+    pub before: S,
     /// How it will be.
-    pub after: State,
+    pub after: S,
     /// The edits, in the order in which they were made.
     pub edits: Vec<Planned>,
     /// What goes to quarantine, in file order.
     pub quarantined: Vec<Quarantined>,
-    /// What turns the file into its repaired text.
-    pub splices: Vec<Splice>,
     /// The codes that it answers.
     pub answers: Vec<&'static str>,
     /// Findings at warning or above that stay, at their places in the file as it is now.
     pub left: Vec<Finding>,
-    /// The text as it will be.
+    /// The text as it will be; its splices make it of the file.
     pub text: Text,
     /// Steps that were taken back, because they made something worse.
     pub taken_back: Vec<(&'static str, String)>,
 }
 
-impl Plan {
+impl<S> Plan<S> {
+    /// What was made, with the codes that it answers.
+    pub(super) fn new(
+        (before, after): (S, S),
+        (edits, quarantined): (Vec<Planned>, Vec<Quarantined>),
+        left: Vec<Finding>,
+        text: Text,
+        taken_back: Vec<(&'static str, String)>,
+    ) -> Self {
+        let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
+        answers.sort_unstable();
+        answers.dedup();
+        Plan { before, after, edits, quarantined, answers, left, text, taken_back }
+    }
+
     /// Whether there is anything to do.
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
@@ -166,15 +178,16 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
         }
     }
     places::number(&base, &mut edits, &mut quarantined)?;
-    let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
-    answers.sort_unstable();
-    answers.dedup();
-    let stays = |f: &&Finding| f.severity >= Severity::Warning && options.gate.keeps(f);
-    let mut left: Vec<Finding> = now.findings.iter().filter(stays).cloned().collect();
+    let mut left = stays(&now.findings, options);
     if !edits.is_empty() {
         places::of_file(&base, &text, &mut left)?;
     }
-    Ok(Plan { before, after: now, edits, quarantined, splices: text.splices(), answers, left, text, taken_back })
+    Ok(Plan::new((before, now), (edits, quarantined), left, text, taken_back))
+}
+
+/// The findings that a report tells as left: those at warning or above.
+pub(super) fn stays(findings: &[Finding], options: &Options) -> Vec<Finding> {
+    findings.iter().filter(|f| f.severity >= Severity::Warning && options.gate.keeps(f)).cloned().collect()
 }
 
 /// Reads the state of a session: findings and verdict.

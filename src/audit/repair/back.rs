@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::guard::{Guard, Refused};
 use super::{Applied, Options};
+use crate::audit::files::is_session_or_index;
 use crate::audit::layers::folder_name;
 use crate::audit::{is_session, keep, shape_of};
 use crate::commit::tidy::Remaining;
@@ -50,8 +51,7 @@ impl<'a> Known<'a> {
     /// Why these sessions are left alone, those that are.
     pub fn refusals(&self) -> Vec<Refused> {
         let guard = Guard::new(&self.discovery, self.options);
-        let wanted = |kind| is_session(kind) || kind == FileKind::CheckpointIndex;
-        let files = self.discovery.files.iter().filter(|file| wanted(file.kind));
+        let files = self.discovery.files.iter().filter(|file| is_session_or_index(file.kind));
         files
             .filter_map(|file| {
                 let path = self.discovery.path(file);

@@ -8,17 +8,17 @@
 use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::guard::{Guard, Refused, leads_out};
 use super::left::{Further, beyond, counts, why_left};
 use super::world::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
+use crate::audit::files::{is_session_or_index, largest_first};
 use crate::audit::layers::folder_name;
-use crate::audit::{PLACES, below_store, is_session, keep, shape_of};
+use crate::audit::spread::{Failed, spread};
+use crate::audit::{NOBODYS, PLACES, below_store, keep, shape_of};
 use crate::chain::heal::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
@@ -34,7 +34,7 @@ use crate::rules::store::StoreCollector;
 use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
-use crate::store::{Discovery, FileEntry, FileKind, Source, liveness};
+use crate::store::{Discovery, FileKind, Source, liveness};
 
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -66,9 +66,7 @@ pub struct Survey {
 /// Plans the repair of every session that was found.
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
-    let wanted = |file: &FileEntry| is_session(file.kind) || file.kind == FileKind::CheckpointIndex;
-    let mut order: Vec<u32> = (0..).zip(&discovery.files).filter(|(_, file)| wanted(file)).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
+    let order = largest_first(discovery, is_session_or_index);
     let collector = StoreCollector::default();
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
     let first = work.all(&order, Work::look);
@@ -139,24 +137,11 @@ struct Hand {
 impl Work<'_> {
     /// Takes each file of the list once.
     fn all(&self, order: &[u32], one: impl Fn(&Self, u32, &mut Sum) -> io::Result<()> + Sync) -> Sum {
-        let next = AtomicUsize::new(0);
-        let parts = rayon::broadcast(|_| {
-            let mut sum = Sum::default();
-            while let Some(&n) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if self.meter.stopped() {
-                    break;
-                }
-                let path = || self.discovery.path(&self.discovery.files[n as usize]);
-                match catch_unwind(AssertUnwindSafe(|| one(self, n, &mut sum))) {
-                    Ok(Ok(())) => {}
-                    Ok(Err(e)) if e.kind() == io::ErrorKind::Interrupted => break,
-                    Ok(Err(e)) => sum.survey.errors.push((path(), format!("cannot be read: {e}"))),
-                    Err(panic) => sum.survey.defects.push((path(), crate::audit::said(panic.as_ref()))),
-                }
-                self.meter.done();
-            }
-            sum
-        });
+        let failed = |&n: &u32, why: Failed, sum: &mut Sum| {
+            let path = self.discovery.path(&self.discovery.files[n as usize]);
+            why.tell(path, &mut sum.survey.errors, &mut sum.survey.defects);
+        };
+        let parts = spread(order, self.meter, |&n, sum| one(self, n, sum), failed);
         parts.into_iter().fold(Sum::default(), |mut all, part| {
             all.survey.add(part.survey);
             all.candidates.extend(part.candidates);
@@ -194,8 +179,7 @@ impl Work<'_> {
             return self.look_at_index(n, sum);
         }
         let Some(hand) = self.take(n)? else {
-            let message = "nothing in it tells whose session it is; name the agent with --dialect";
-            sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), message.to_owned()));
+            sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), NOBODYS.to_owned()));
             return Ok(());
         };
         sum.survey.sessions += 1;
@@ -251,17 +235,7 @@ impl Work<'_> {
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
         let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
-        let made = Made {
-            edits: planned.edits,
-            quarantined: planned.quarantined,
-            answers: planned.answers,
-            left: planned.left,
-            taken_back: planned.taken_back,
-            text: planned.text,
-            wrong,
-            further,
-        };
-        let (before, after) = (planned.before, planned.after);
+        let (made, before, after) = Made::of(planned, wrong, further);
         let subject =
             Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
         sum.survey.plans.push(self.file_plan(&context, made, &options, subject)?);
@@ -356,17 +330,8 @@ impl Work<'_> {
                 None => proof::repaired(&promise, result, options, None, self.meter),
             }?;
         }
-        let subject = SessionPlan { shape, options: options.clone(), before: planned.before, after: planned.after };
-        let made = Made {
-            edits: planned.edits,
-            quarantined: planned.quarantined,
-            answers: planned.answers,
-            left: planned.left,
-            taken_back: planned.taken_back,
-            text: planned.text,
-            wrong,
-            further,
-        };
+        let (made, before, after) = Made::of(planned, wrong, further);
+        let subject = SessionPlan { shape, options: options.clone(), before, after };
         self.file_plan(context, made, options, Subject::Session(Box::new(subject)))
     }
 
@@ -436,6 +401,14 @@ struct Made {
     wrong: Vec<String>,
     /// What the classes beyond the chosen one would leave.
     further: Vec<Further>,
+}
+
+impl Made {
+    /// Of a plan, apart from the states before and after.
+    fn of<S>(plan: Plan<S>, wrong: Vec<String>, further: Vec<Further>) -> (Self, S, S) {
+        let Plan { before, after, edits, quarantined, answers, left, text, taken_back } = plan;
+        (Made { edits, quarantined, answers, left, taken_back, text, wrong, further }, before, after)
+    }
 }
 
 /// The file that a plan is made for.
