@@ -243,6 +243,12 @@ fn check(report: &Value, allowed: &[(&str, &str)], seen: &mut BTreeMap<String, u
     assert_eq!(report["errors"], json!([]));
 }
 
+/// Whether no run more is needed: all were made, and one of them cut what it should. On a busy machine a writer may not
+/// have come that far when it is killed; then there are more, up to a limit at which the test fails.
+fn enough(seed: u64, cut: bool) -> bool {
+    seed > runs() && (cut || seed > 10 * runs())
+}
+
 /// A torn tail; what it takes away; a call whose result was still in the queue, which sid-code leaves out.
 const KILLED: &[(&str, &str)] = &[("L101", "error"), ("C210", "error"), ("L102", "warning"), ("T301", "warning")];
 
@@ -250,7 +256,10 @@ const KILLED: &[(&str, &str)] = &[("L101", "error"), ("C210", "error"), ("L102",
 fn a_killed_writer_leaves_a_torn_tail_and_nothing_else() {
     let mut rng = Rng::new(5);
     let mut seen = BTreeMap::new();
-    for seed in 1..=runs() {
+    for seed in 1.. {
+        if enough(seed, seen.contains_key("S503 info") && seen.contains_key("L101 error")) {
+            break;
+        }
         let temp = Temp::new("chaos-session");
         let root = temp.join(".sid-code");
         let kind = if seed % 2 == 0 { "large" } else { "small" };
@@ -271,7 +280,10 @@ fn a_killed_writer_leaves_a_torn_tail_and_nothing_else() {
 fn a_killed_index_writer_leaves_a_torn_index_and_nothing_else() {
     let mut rng = Rng::new(6);
     let mut seen = BTreeMap::new();
-    for seed in 1..=runs() {
+    for seed in 1.. {
+        if enough(seed, seen.contains_key("K801 error")) {
+            break;
+        }
         let temp = Temp::new("chaos-index");
         let root = temp.join(".sid-code");
         let child = start("index", &root, seed);

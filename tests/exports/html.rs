@@ -159,13 +159,16 @@ fn a_store_of_a_thousand_sessions_opens_at_once() {
     assert!(page.matches("<tbody id=\"s").count() >= 1000);
     let path = home.join("page.html");
     write(&path, with(&without_policy(&page), LOOK));
-    let took = |_| -> u64 {
+    // None where the machine was so busy that the browser was done before its clock was read.
+    let took = |_| -> Option<u64> {
         let shown = browser.open(&path);
-        let at = shown.find("data-took=\"").expect("it was loaded") + "data-took=\"".len();
-        shown[at..].split('"').next().unwrap().parse().unwrap()
+        let at = shown.find("data-took=\"")? + "data-took=\"".len();
+        Some(shown[at..].split('"').next().unwrap().parse().unwrap())
     };
     // The best of three, and more time where the machine has other things to do.
-    let best = (0..3).map(took).min().unwrap();
+    let three: Vec<u64> = (0..12).filter_map(took).take(3).collect();
+    assert_eq!(three.len(), 3, "it was loaded");
+    let best = three.into_iter().min().unwrap();
     let others = load();
     println!("a thousand sessions, {} KiB: {best} ms with {others:.1} runnable tasks a core", page.len() / 1024);
     assert!((best as f64) < 2000.0 * others.max(1.0), "{best} ms");
