@@ -160,8 +160,8 @@ fn is_side(record: &Record) -> bool {
     matches!(record.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd)
 }
 
-/// sid-code's sidechains have no ids: what is reconstructed is every message in order (notes, section 3). The session
-/// loader, which returns null for them, decides which lines are adopted.
+/// sid-code's sidechains have no ids: what is reconstructed is every message in order (`docs/formats/sid-code.md`,
+/// section 3). The session loader, which returns null for them, decides which lines are adopted.
 fn side_chain(facts: &Facts) -> Chain {
     let chain = chain::sid::load(facts);
     let messages =

@@ -1,4 +1,5 @@
-//! Claude Code's chain as the open SDK loads it: `claude-agent-sdk 0.2.189`, notes section 3, rules 2 to 7.
+//! Claude Code's chain as the open SDK loads it: `claude-agent-sdk 0.2.189`; `docs/formats/claude-code.md`,
+//! section 3, rules 2 to 7.
 
 use std::collections::{HashMap, HashSet};
 

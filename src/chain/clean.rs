@@ -1,4 +1,5 @@
-//! sid-code's own cleaning of a loaded history, layer by layer, and its integrity check (notes, sections 3 and 4).
+//! sid-code's own cleaning of a loaded history, layer by layer, and its integrity check (`docs/formats/sid-code.md`,
+//! sections 3 and 4).
 //!
 //! The layers run in the agent's order, because each sees what the ones before it left: a message that thinks and calls
 //! becomes one that only thinks when its call goes. Order and neighbourhood are not checked by the agent, only sets.

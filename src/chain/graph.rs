@@ -12,8 +12,8 @@ pub const MISSING: u32 = u32::MAX - 1;
 
 /// Whether a record takes part in the chain for its agent's loader.
 ///
-/// Claude: the five chain types with a string `uuid` (notes, section 3, rule 2). pi: every entry but headers. sid-code:
-/// every object (section 4).
+/// Claude: the five chain types with a string `uuid` (`docs/formats/claude-code.md`, section 3, rule 2). pi: every
+/// entry but headers. sid-code: every object (`docs/formats/sid-code.md`, section 4).
 pub fn is_node(dialect: Dialect, record: &Record) -> bool {
     match dialect {
         Dialect::Claude => {
@@ -120,7 +120,8 @@ impl Graph {
     }
 }
 
-/// sid-code: the start record of a fork has its source's session id where others have a parent (section 2).
+/// sid-code: the start record of a fork has its source's session id where others have a parent
+/// (`docs/formats/sid-code.md`, section 2).
 pub fn is_fork_start(dialect: Dialect, record: &Record) -> bool {
     dialect == Dialect::Sid && record.kind == Kind::Start
 }

@@ -1,6 +1,6 @@
 //! How records hang together, and which of them the agent's own loader brings back.
 //!
-//! One graph, and each agent's rule as data over it. The rules are restated from the format notes; where an agent never
+//! One graph, and each agent's rule as data over it. The rules are restated from `docs/formats/`; where an agent never
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
 pub mod autopsy;

@@ -1,4 +1,4 @@
-//! pi's loader (`pi 1.6.0`, notes section 6) and OpenClaw's deviations (`openclaw 2026.7.35`, section 7).
+//! pi's loader (`pi 1.6.0`: `docs/formats/pi.md`, section 6) and OpenClaw's deviations (`openclaw 2026.7.35`, section 7).
 
 use std::collections::HashMap;
 

@@ -298,8 +298,9 @@ fn api(session: &Session) -> Api {
 
 /// The records that speak in the request, in order. Claude Code sends its meta rows too, which the loader does not show.
 ///
-/// A subagent's transcript is walked by the SDK without putting parallel results back (notes, section 3, rule 8). The
-/// client that ran it had them: real healthy subagents fork at every parallel call. So they are put back here.
+/// A subagent's transcript is walked by the SDK without putting parallel results back (`docs/formats/claude-code.md`,
+/// section 3, rule 8). The client that ran it had them: real healthy subagents fork at every parallel call. So they are
+/// put back here.
 fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
     let chain = &session.chain;
     let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
@@ -319,7 +320,8 @@ fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
     }
 }
 
-/// pi v1: a compaction keeps a range by its index among the parsed lines, the header being 0 (notes, section 4).
+/// pi v1: a compaction keeps a range by its index among the parsed lines, the header being 0 (`docs/formats/pi.md`,
+/// section 4).
 fn first_version(session: &Session) -> Vec<u32> {
     let messages = &session.chain.messages;
     let Some(at) = messages.iter().rposition(|&n| session.record(n).kind == Kind::Compaction) else {

@@ -1,4 +1,4 @@
-//! sid-code's loader: `sid-code 3f3215144f68`, notes section 4.
+//! sid-code's loader: `sid-code 3f3215144f68`, as `docs/formats/sid-code.md`, section 4, has it.
 
 use super::{Chain, Mode, Refusal, Stop};
 use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};

@@ -1,5 +1,5 @@
 //! The safe tail of a cleaned history: the last messages that do not begin with a result whose call was cut away
-//! (sid-code notes, section 4: safeSliceTail). Nothing here reads the file.
+//! (`docs/formats/sid-code.md`, section 4: safeSliceTail). Nothing here reads the file.
 
 use super::sent::{IdMap, Sent};
 use crate::record::facts::{BlockKind, Facts, Kind, flag};

@@ -136,7 +136,8 @@ fn why_not(session: &Session) -> Option<String> {
     let line = |n: u32| session.record(n).line;
     let chain = &session.chain;
     Some(match (chain.refusal, session.shape) {
-        // Section 3 of the notes: no start record of a session in it, so the session loader returns null.
+        // `docs/formats/sid-code.md`, sections 3 and 4: no start record of a session in it, so the session loader
+        // returns null.
         (_, Shape::Sidechain) => "a subagent's transcript: the session loader returns null for it".to_owned(),
         (Some(Refusal::NothingParses), _) => "no line is JSON".to_owned(),
         (Some(Refusal::NoStart), _) => {

@@ -1,6 +1,7 @@
 //! What a record is for its agent: type and role into [`Kind`], and the flags that depend on both.
 //!
-//! Unknown types are never damage (claude-code notes, head; pi notes, section 5): they stay [`Kind::Other`].
+//! Unknown types are never damage (`docs/formats/claude-code.md`, head; `docs/formats/pi.md`, section 6, step 3): they
+//! stay [`Kind::Other`].
 
 use std::borrow::Cow;
 

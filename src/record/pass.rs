@@ -15,7 +15,7 @@ use crate::dialect::Dialect;
 use crate::store::meter::Meter;
 use crate::store::{Line, Source};
 
-/// Up to this size sid-code reads a session whole, beyond it in a stream (sid-code notes, section 4).
+/// Up to this size sid-code reads a session whole, beyond it in a stream (`docs/formats/sid-code.md`, section 4).
 pub const SID_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// A line longer than this is named: L117.

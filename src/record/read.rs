@@ -859,7 +859,8 @@ pub fn falsy_ids() -> &'static [u64] {
     })
 }
 
-/// Whether a permission mode is one that sid-code's loader clears (notes, section 4: recovery pipeline, layer 2).
+/// Whether a permission mode is one that sid-code's loader clears (`docs/formats/sid-code.md`, section 4: recovery
+/// pipeline, step 2).
 fn unknown_mode(r: &mut Reader<'_, '_>) -> Read<bool> {
     const KNOWN: [&[u8]; 5] = [b"default", b"acceptEdits", b"bypassPermissions", b"plan", b"always-allow"];
     if r.peek()? == Json::String {

@@ -1,10 +1,10 @@
 //! S516: what the agent's next start will delete.
 //!
-//! sid-code (notes, sections 4, 7 and 8.2): at every interactive start all files of all projects are looked at as its
-//! list sees them (`view`). What counts as corrupt goes at once, whatever its age, and every subagent's transcript counts
-//! as corrupt; of the rest goes what was last updated more than 30 days ago and what stands behind the newest 50, unless
-//! it was updated within a day. Only the starting process's own id is protected, not sessions in use. The settings may
-//! say otherwise (`sessionRetention`; read in the source, not run).
+//! sid-code (`docs/formats/sid-code.md`, sections 4, 7 and 8.2): at every interactive start all files of all projects
+//! are looked at as its list sees them (`view`). What counts as corrupt goes at once, whatever its age, and every
+//! subagent's transcript counts as corrupt; of the rest goes what was last updated more than 30 days ago and what
+//! stands behind the newest 50, unless it was updated within a day. Only the starting process's own id is protected,
+//! not sessions in use. The settings may say otherwise (`sessionRetention`; read in the source, not run).
 //!
 //! Claude Code: transcripts whose file was last changed more than `cleanupPeriodDays` ago (30), at every start.
 

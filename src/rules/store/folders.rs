@@ -1,9 +1,9 @@
 //! S516 for the file layer: which checkpoint folders sid-code's next clean-up removes.
 //!
-//! Notes, sections 7 and 8.2 (run, case c40): at the start of any session and once a day it removes each folder of
-//! `checkpoints/` that was last changed more than 30 days ago, and then, oldest first, what is above 200 MB in total. The
-//! time is that of the *folder*, which writing into `index.json` in place does not touch: a session that was begun 31
-//! days ago and used today loses its history. Only the starting process's own id is protected.
+//! `docs/formats/sid-code.md`, sections 7 and 8.2 (run): at the start of any session and once a day it removes each
+//! folder of `checkpoints/` that was last changed more than 30 days ago, and then, oldest first, what is above 200 MB
+//! in total. The time is that of the *folder*, which writing into `index.json` in place does not touch: a session that
+//! was begun 31 days ago and used today loses its history. Only the starting process's own id is protected.
 //!
 //! Claude Code has no such rule: its backups stay when their session goes (`cleanup`).
 

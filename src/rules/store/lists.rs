@@ -1,9 +1,9 @@
 //! S514: a session with a message that its agent's own list does not show, and why.
 //!
-//! Claude Code's list never parses a file: it looks at the first and last 65 536 bytes and searches them as text (notes,
-//! section 3, rule 9). That is done here on the bytes, in the same order, so that what a tool's input happens to hold
-//! counts as it does there. sid-code's list is its clean-up's view (`view`); pi's reads headers and message texts and
-//! drops a file on which it throws. OpenClaw's list is its index: S522.
+//! Claude Code's list never parses a file: it looks at the first and last 65 536 bytes and searches them as text
+//! (`docs/formats/claude-code.md`, section 3, rule 9). That is done here on the bytes, in the same order, so that what
+//! a tool's input happens to hold counts as it does there. sid-code's list is its clean-up's view (`view`); pi's reads
+//! headers and message texts and drops a file on which it throws. OpenClaw's list is its index: S522.
 
 use std::io;
 

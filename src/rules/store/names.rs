@@ -310,7 +310,7 @@ fn sid_folder(cwd: &str, folder: &str) -> bool {
     with_parents(cwd).any(|path| sid_key(path) == folder)
 }
 
-/// sid-code's project key (notes, section 1).
+/// sid-code's project key (`docs/formats/sid-code.md`, section 1).
 pub(super) fn sid_key(path: &str) -> String {
     let trimmed = path.trim_matches(['/', '\\']);
     let (mut key, mut odd) = (String::with_capacity(path.len() + 7), false);
@@ -386,7 +386,7 @@ fn pi_folder(cwd: &str, folder: &str) -> bool {
     fits(&pi_encoded(cwd)) || fits(&pi_encoded(cwd.trim_end_matches(['/', '\\'])))
 }
 
-/// pi's folder of a directory (notes, section 2).
+/// pi's folder of a directory (`docs/formats/pi.md`, section 2).
 pub(super) fn pi_encoded(cwd: &str) -> String {
     let rest = cwd.strip_prefix(['/', '\\']).unwrap_or(cwd);
     format!("--{}--", rest.replace(['/', '\\', ':'], "-"))

@@ -1,8 +1,8 @@
-//! How sid-code's list and clean-up see one session file (notes, section 4, "List / clean-up view"): one reading serves
-//! both, it takes every file whole whatever its size, and an entry is either shown or *corrupt*. What is corrupt is not
-//! listed and goes at the next start, whatever its age.
+//! How sid-code's list and clean-up see one session file (`docs/formats/sid-code.md`, section 4, "List / clean-up
+//! view"): one reading serves both, it takes every file whole whatever its size, and an entry is either shown or
+//! *corrupt*. What is corrupt is not listed and goes at the next start, whatever its age.
 //!
-//! Checked against all sessions of the corpus, and against the source of an earlier revision for what the notes leave
+//! Checked against what it made of the same sessions, and against the source of an earlier revision for what that page leaves
 //! out (a message that is null, a content element that is no object: the reader throws, which counts as corrupt).
 
 use crate::chain::{self, Chain};
