@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "this is test code")]
 
 #[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "most of it is for the tests")]
 mod support;
 
 use serde::de::IgnoredAny;

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// A run that takes longer is ended, and its test with it.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// What came back.
 #[derive(Debug)]
 pub struct Outcome {
@@ -16,8 +19,6 @@ pub struct Outcome {
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
-    /// Wall time.
-    pub took: Duration,
     /// The most memory that it had resident, in bytes; 0 where the system does not tell.
     pub peak: u64,
 }
@@ -42,7 +43,6 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Run {
     command: Command,
-    limit: Duration,
     stdin: Option<Vec<u8>>,
 }
 
@@ -55,7 +55,7 @@ impl Run {
         for name in ["SID_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR", "CLICOLOR_FORCE", "COLUMNS"] {
             command.env_remove(name);
         }
-        Run { command, limit: Duration::from_secs(60), stdin: None }
+        Run { command, stdin: None }
     }
 
     /// Adds an argument.
@@ -91,18 +91,10 @@ impl Run {
         self.command
     }
 
-    /// Ends the run, and the test, after this time.
-    #[must_use]
-    pub fn limit(mut self, limit: Duration) -> Self {
-        self.limit = limit;
-        self
-    }
-
     /// Runs it to its end.
     pub fn go(mut self) -> Outcome {
         let input = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
         self.command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let start = Instant::now();
         let mut child = self.command.spawn().expect("the binary can be started");
         let stdout = drain(child.stdout.take().expect("piped"));
         let stderr = drain(child.stderr.take().expect("piped"));
@@ -110,12 +102,11 @@ impl Run {
             // A child that ends early closes its end; what it says then is the outcome.
             std::thread::spawn(move || pipe.write_all(&bytes));
         }
-        let (status, peak) = wait(&mut child, start + self.limit).unwrap_or_else(|| {
-            panic!("still running after {:?}: {:?}", self.limit, self.command);
+        let (status, peak) = wait(&mut child, Instant::now() + LIMIT).unwrap_or_else(|| {
+            panic!("still running after {LIMIT:?}: {:?}", self.command);
         });
-        let took = start.elapsed();
         let (stdout, stderr) = (stdout.join().expect("read"), stderr.join().expect("read"));
-        Outcome { status: status.code(), stdout, stderr, took, peak }
+        Outcome { status: status.code(), stdout, stderr, peak }
     }
 }
 

@@ -6,7 +6,7 @@ use super::random::Rng;
 use super::temp::write;
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -15,8 +15,6 @@ use std::time::{Duration, SystemTime};
 /// A session with a thread that goes on writing it until it is stopped.
 #[derive(Debug)]
 pub struct Writer {
-    /// The file.
-    pub path: PathBuf,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<u64>>,
 }
@@ -36,10 +34,10 @@ impl Writer {
         session.rows.clear();
         let stop = Arc::new(AtomicBool::new(false));
         let thread = {
-            let (home, path, stop) = (home.to_owned(), path.clone(), Arc::clone(&stop));
+            let (home, stop) = (home.to_owned(), Arc::clone(&stop));
             std::thread::spawn(move || append(&home, &path, session, widest, &stop))
         };
-        Writer { path, stop, thread: Some(thread) }
+        Writer { stop, thread: Some(thread) }
     }
 
     /// Stops at the end of a record and says how many bytes were appended.

@@ -1,0 +1,313 @@
+//! Discovery on small stores built for each test: every agent's layout, and what a person may pass.
+
+use crate::support::store::{
+    CLAUDE_LINE, INDEX, PI_LINE, SID, SID_LINE, SIDE_LINE, Temp, UUID, WHOLE, claude_home, find, sid_home,
+};
+use sid_audit::dialect::Dialect;
+use sid_audit::store::{Discovery, Environment, FileKind, Layout, default_homes, discover};
+use std::fs;
+use std::path::PathBuf;
+
+/// Path below `base`, kind, agent of everything found, in order; every file can be opened.
+fn list(found: &Discovery, base: &Temp) -> Vec<(String, FileKind, Option<Dialect>)> {
+    let entry = |file| {
+        assert_eq!(found.open(file).unwrap().size(), file.size);
+        let path = found.path(file);
+        (path.strip_prefix(&base.0).unwrap().display().to_string(), file.kind, file.dialect)
+    };
+    found.files.iter().map(entry).collect()
+}
+
+fn expect(found: &Discovery, base: &Temp, dialect: Dialect, wanted: &[(String, FileKind)]) {
+    let mut wanted: Vec<_> = wanted.iter().map(|(path, kind)| (path.clone(), *kind, Some(dialect))).collect();
+    wanted.sort();
+    assert_eq!(list(found, base), wanted);
+    assert_eq!(found.errors, []);
+}
+
+#[test]
+fn a_sid_home_by_name_by_content_and_from_outside() {
+    let t = Temp::new();
+    let files = sid_home(&t, "home/.sid-code");
+    let found = find(t.at("home/.sid-code"));
+    expect(&found, &t, Dialect::Sid, &files);
+    assert_eq!(found.roots[0].layout, Layout::SidHome);
+    assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("home/.sid-code")));
+
+    let outside = find(t.at("home"));
+    expect(&outside, &t, Dialect::Sid, &files);
+    assert_eq!(outside.roots[0].path, t.at("home/.sid-code"));
+    assert!(outside.roots[0].notes[0].contains("which is read"), "{:?}", outside.roots[0].notes);
+
+    fs::rename(t.at("home/.sid-code"), t.at("home/copy")).unwrap();
+    let renamed: Vec<_> = files.iter().map(|(path, kind)| (path.replace(".sid-code", "copy"), *kind)).collect();
+    expect(&find(t.at("home/copy")), &t, Dialect::Sid, &renamed);
+    // and as a home that lies somewhere below
+    let below = find(&t.0);
+    expect(&below, &t, Dialect::Sid, &renamed);
+    assert_eq!((below.roots.len(), below.roots[1].layout), (2, Layout::SidHome));
+}
+
+#[test]
+fn parts_of_a_sid_home_know_where_they_are() {
+    let t = Temp::new();
+    let files = sid_home(&t, "x/.sid-code");
+    for (part, layout) in [
+        ("sessions", Layout::SidSessions),
+        ("sessions/home-dev", Layout::SidProject),
+        ("checkpoints", Layout::SidCheckpoints),
+        (&format!("checkpoints/{SID}"), Layout::SidCheckpoint),
+        ("active-sessions", Layout::SidActive),
+    ] {
+        let found = find(t.at("x/.sid-code").join(part));
+        assert_eq!(found.roots[0].layout, layout);
+        assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("x/.sid-code")));
+        let part = format!("x/.sid-code/{part}/");
+        let inside: Vec<_> = files.iter().filter(|(path, _)| path.starts_with(&part)).cloned().collect();
+        expect(&found, &t, Dialect::Sid, &inside);
+    }
+}
+
+#[test]
+fn a_claude_home_by_name_and_by_content() {
+    let t = Temp::new();
+    let files = claude_home(&t, "h/.claude");
+    expect(&find(t.at("h")), &t, Dialect::Claude, &files);
+    fs::rename(t.at("h/.claude"), t.at("h/93.tree")).unwrap();
+    let renamed: Vec<_> = files.iter().map(|(path, kind)| (path.replace(".claude", "93.tree"), *kind)).collect();
+    let found = find(t.at("h/93.tree"));
+    expect(&found, &t, Dialect::Claude, &renamed);
+    assert_eq!(found.roots[0].layout, Layout::ClaudeHome);
+    assert!(found.other_folders >= 2 && found.other_files >= 1, "{found:?}");
+
+    let project = find(t.at("h/93.tree/projects/-home-dev"));
+    assert_eq!(project.roots[0].layout, Layout::ClaudeProject);
+    assert_eq!(project.roots[0].store.as_deref(), Some(&*t.at("h/93.tree")));
+    let session = find(t.at("h/93.tree/projects/-home-dev").join(UUID));
+    assert_eq!((session.roots[0].layout, session.files.len()), (Layout::ClaudeSession, 5));
+}
+
+#[test]
+fn a_home_under_another_name_is_known_by_its_variable() {
+    let t = Temp::new();
+    t.put("odd/file-history/a/16fd0df0a36513cf@v1", "");
+    t.put("odd/history.jsonl", "");
+    let env = Environment { claude_config_dir: Some(t.at("odd").into()), ..Environment::default() };
+    let found = discover(&[t.at("odd")], None, &env);
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::ClaudeHome, 2));
+    assert_eq!(find(t.at("odd")).roots[0].layout, Layout::Plain);
+}
+
+#[test]
+fn pi_homes() {
+    let t = Temp::new();
+    let sessions = "p/.pi/agent/sessions";
+    let files = [
+        format!("{sessions}/--home-dev--/2026-03-04T05-06-07-000Z_{UUID}.jsonl"),
+        format!("{sessions}/--home-dev--/own-name.jsonl"),
+        format!("{sessions}/flat.jsonl"),
+    ];
+    files.iter().for_each(|file| drop(t.put(file, PI_LINE)));
+    t.put("p/.pi/agent/auth.json", "{}");
+    let wanted = files.map(|file| (file, FileKind::Main));
+    for root in ["p/.pi/agent", "p/.pi", "p", sessions] {
+        expect(&find(t.at(root)), &t, Dialect::Pi, &wanted);
+    }
+    fs::rename(t.at("p/.pi/agent"), t.at("p/copy")).unwrap();
+    let found = find(t.at("p/copy"));
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::PiHome, 3));
+}
+
+#[test]
+fn openclaw_is_told_from_pi_by_layout_only() {
+    let t = Temp::new();
+    let sessions = "c/agents/main/sessions";
+    let files = [
+        ("sessions.json", "{}", Some(FileKind::ListIndex)),
+        ("a.jsonl", PI_LINE, Some(FileKind::Main)),
+        ("a.jsonl.lock", "{\"pid\":1}", Some(FileKind::Lock)),
+        ("a.trajectory.jsonl", "{}", Some(FileKind::Other)),
+        ("b-topic-3.jsonl", PI_LINE, Some(FileKind::Main)),
+        ("b.jsonl.reset.2026-03-01T00-00-00.000Z", PI_LINE, Some(FileKind::Other)),
+        ("b.jsonl.deleted.2026-03-01T00-00-00.000Z.zst", "", Some(FileKind::Other)),
+        ("b.jsonl.bak-12-34", PI_LINE, Some(FileKind::Other)),
+        ("b.checkpoint.1.jsonl", PI_LINE, Some(FileKind::Other)),
+        ("b.corrupt-1-ff.jsonl", PI_LINE, Some(FileKind::Other)),
+        ("b.trajectory-path.json", "{}", None),
+    ];
+    files.iter().for_each(|(name, text, _)| drop(t.put(format!("{sessions}/{name}"), text)));
+    t.put("c/agents/main/agent/openclaw-agent.sqlite", "");
+    let wanted: Vec<_> =
+        files.iter().filter_map(|(name, _, kind)| Some((format!("{sessions}/{name}"), (*kind)?))).collect();
+    for root in ["c", sessions] {
+        expect(&find(t.at(root)), &t, Dialect::Openclaw, &wanted);
+    }
+    assert!(find(t.at("c")).roots[0].notes[0].contains("a database"));
+    assert_eq!(find(t.at(sessions).join("a.jsonl")).files[0].dialect, Some(Dialect::Openclaw));
+    // elsewhere the same records are pi's, unless a person insists
+    let copy = t.put("elsewhere/a.jsonl", PI_LINE);
+    assert_eq!(find(&copy).files[0].dialect, Some(Dialect::Pi));
+    let insisted = discover(&[t.at("elsewhere")], Some(Dialect::Openclaw), &Environment::default());
+    assert_eq!(insisted.files[0].dialect, Some(Dialect::Openclaw));
+}
+
+#[test]
+fn a_plain_folder_is_read_by_content() {
+    let t = Temp::new();
+    t.put("f/claude.jsonl", CLAUDE_LINE);
+    t.put("f/claude 2.jsonl", CLAUDE_LINE);
+    t.put("f/agent-1.jsonl", CLAUDE_LINE);
+    t.put("f/deep/er/pi.jsonl", PI_LINE);
+    t.put("f/sid/main.jsonl", SID_LINE);
+    t.put("f/sid/main-task.jsonl", SIDE_LINE);
+    t.put("f/sid/empty.jsonl", "");
+    t.put("f/whole.json", WHOLE);
+    t.put("f/deep/package.json", "{}");
+    t.put(format!("f/checkpoints/{SID}/index.json"), INDEX);
+    t.put("f/table.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    t.put("f/table (1).jsonl", "{\"a\":1}\n");
+    let (sid, claude, pi) = (Some(Dialect::Sid), Some(Dialect::Claude), Some(Dialect::Pi));
+    let found = find(t.at("f"));
+    let index = format!("f/checkpoints/{SID}/index.json");
+    let wanted = [
+        ("f/agent-1.jsonl", FileKind::Subagent, claude),
+        (&*index, FileKind::CheckpointIndex, sid),
+        ("f/claude 2.jsonl", FileKind::SyncCopy, claude),
+        ("f/claude.jsonl", FileKind::Main, claude),
+        ("f/deep/er/pi.jsonl", FileKind::Main, pi),
+        ("f/sid/empty.jsonl", FileKind::Main, sid),
+        ("f/sid/main-task.jsonl", FileKind::Sidechain, sid),
+        ("f/sid/main.jsonl", FileKind::Main, sid),
+        ("f/table (1).jsonl", FileKind::Other, None),
+        ("f/table.jsonl", FileKind::Other, None),
+        ("f/whole.json", FileKind::Whole, sid),
+    ];
+    assert_eq!(list(&found, &t), wanted.map(|(path, kind, dialect)| (path.to_owned(), kind, dialect)));
+    assert_eq!((found.roots[0].layout, found.roots[0].dialect), (Layout::Plain, None));
+    // a person who insists gets every .jsonl
+    let insisted = discover(&[t.at("f")], Some(Dialect::Claude), &Environment::default());
+    assert!(insisted.files.iter().all(|file| file.dialect == claude && file.kind != FileKind::Other));
+}
+
+#[test]
+fn a_person_who_insists_is_followed_into_another_agents_store() {
+    let t = Temp::new();
+    claude_home(&t, ".claude");
+    let found = discover(&[t.at(".claude/projects")], Some(Dialect::Pi), &Environment::default());
+    assert!(found.files.iter().all(|file| file.dialect == Some(Dialect::Pi)));
+    assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::Plain, None));
+    assert_eq!(found.roots[0].notes, ["lies where Claude Code keeps its sessions; read as pi's, as asked"]);
+}
+
+#[test]
+fn a_path_relative_to_here_is_reported_as_it_was_given() {
+    let found = find("src/lib.rs");
+    assert_eq!(found.path(&found.files[0]), PathBuf::from("src/lib.rs"));
+    let found = find("Cargo.toml");
+    assert_eq!(found.path(&found.files[0]), PathBuf::from("Cargo.toml"));
+    assert!(found.open(&found.files[0]).is_ok());
+}
+
+#[test]
+fn a_project_s_own_settings_folder_is_no_home() {
+    let t = Temp::new();
+    t.put("repo/.claude/settings.json", "{}");
+    t.put("repo/.sid-code/session-config.json", "{}");
+    t.put("repo/kept/a.jsonl", CLAUDE_LINE);
+    let found = find(t.at("repo"));
+    assert_eq!((found.roots.len(), found.files.len()), (1, 1));
+}
+
+#[test]
+fn a_passed_file_is_read_alone_and_finds_its_store() {
+    let t = Temp::new();
+    sid_home(&t, ".sid-code");
+    claude_home(&t, ".claude");
+    for (path, kind) in [
+        (format!(".sid-code/sessions/home-dev/{SID}.jsonl"), FileKind::Main),
+        (format!(".sid-code/sessions/home-dev/{SID}-task-1.jsonl"), FileKind::Sidechain),
+        (format!(".sid-code/sessions/home-dev/{SID} 2.jsonl"), FileKind::Main),
+        (".sid-code/sessions/00000219.json".into(), FileKind::Whole),
+        (format!(".sid-code/checkpoints/{SID}/index.json"), FileKind::CheckpointIndex),
+        (format!(".claude/projects/-home-dev/{UUID}.jsonl"), FileKind::Main),
+        (".claude/projects/-home-dev/notes.jsonl".into(), FileKind::Main),
+        (format!(".claude/projects/-home-dev/{UUID}/subagents/workflows/run1/agent-b2.jsonl"), FileKind::Subagent),
+    ] {
+        let sid = path.starts_with(".sid");
+        let (dialect, store) = if sid { (Dialect::Sid, ".sid-code") } else { (Dialect::Claude, ".claude") };
+        let found = find(t.at(&path));
+        expect(&found, &t, dialect, &[(path, kind)]);
+        assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::File, Some(&t.at(store))));
+    }
+    let alone = t.put("alone/index.json", "torn {");
+    let found = find(alone);
+    assert_eq!((found.files[0].kind, found.roots[0].store.as_ref()), (FileKind::CheckpointIndex, None));
+}
+
+#[test]
+fn a_mute_file_takes_the_agent_of_its_neighbours() {
+    let t = Temp::new();
+    t.put("a.jsonl", PI_LINE);
+    let blank = t.put("b.jsonl", " \n");
+    let found = find(&blank);
+    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(Dialect::Pi)));
+    assert!(found.roots[0].notes[0].contains("files beside it"), "{:?}", found.roots[0].notes);
+    let foreign = t.put("c.jsonl", "{\"a\":1}\n");
+    assert_eq!(find(&foreign).files[0].dialect, None);
+}
+
+#[test]
+fn nothing_is_found_twice_and_the_order_is_that_of_paths() {
+    let t = Temp::new();
+    let files = claude_home(&t, ".claude");
+    let file = t.at(".claude").join(format!("projects/-home-dev/{UUID}.jsonl"));
+    let paths = [t.at(".claude/projects"), file.clone(), t.at(".claude"), file, t.0.clone()];
+    let found = discover(&paths, None, &Environment::default());
+    assert_eq!(found.files.len(), files.len());
+    let all: Vec<_> = found.files.iter().map(|f| found.path(f).into_os_string().into_encoded_bytes()).collect();
+    assert!(all.is_sorted());
+    assert!(found.roots.iter().any(|root| root.notes.iter().any(|n| n.contains("is read there"))));
+}
+
+#[test]
+fn missing_paths_standard_input_and_nothing() {
+    let t = Temp::new();
+    let found = discover(&[PathBuf::from("-"), t.at("gone")], None, &Environment::default());
+    assert_eq!((found.roots.len(), found.roots[0].layout), (1, Layout::Stdin));
+    assert_eq!(found.errors, [(t.at("gone"), "no such file or folder".to_owned())]);
+    assert!(discover(&[], None, &Environment::default()).roots.is_empty());
+}
+
+#[test]
+fn a_file_that_grows_or_vanishes_after_it_was_found() {
+    let t = Temp::new();
+    let path = t.put("a.jsonl", CLAUDE_LINE);
+    let found = find(&t.0);
+    let source = found.open(&found.files[0]).unwrap();
+    assert!(!sid_audit::store::liveness::grew(&source).unwrap());
+    fs::write(&path, format!("{CLAUDE_LINE}\n{CLAUDE_LINE}\n")).unwrap();
+    assert!(sid_audit::store::liveness::grew(&source).unwrap());
+    fs::remove_file(&path).unwrap();
+    assert_eq!(found.open(&found.files[0]).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn default_homes_come_from_variables_or_the_home() {
+    let t = Temp::new();
+    fs::create_dir_all(t.at(".claude")).unwrap();
+    let mut env = Environment { home: Some(t.0.clone()), ..Environment::default() };
+    let seen: Vec<_> = default_homes(&env).into_iter().map(|h| (h.dialect, h.path, h.why, h.exists)).collect();
+    let wanted = [
+        (Dialect::Sid, t.at(".sid-code"), "default", false),
+        (Dialect::Claude, t.at(".claude"), "default", true),
+        (Dialect::Pi, t.at(".pi/agent"), "default", false),
+    ];
+    assert_eq!(seen, wanted);
+    env.sid_config_dir = Some("  ".into());
+    env.claude_config_dir = Some(t.at("elsewhere").into());
+    env.pi_agent_dir = Some("~/p".into());
+    let seen: Vec<_> = default_homes(&env).into_iter().map(|h| (h.path, h.why)).collect();
+    let wanted =
+        [(t.at(".sid-code"), "default"), (t.at("elsewhere"), "CLAUDE_CONFIG_DIR"), (t.at("p"), "PI_CODING_AGENT_DIR")];
+    assert_eq!(seen, wanted);
+}
