@@ -277,6 +277,8 @@ impl Repair<'_> {
         // run has nothing to bring in order, and makes no state folder for a store in which nothing is to be done.
         if self.mode == Mode::Yes && journal.as_ref().is_some_and(|journal| journal.root().exists()) {
             started = Started::new(self, journal.as_ref());
+        } else if let Some(journal) = &journal {
+            past::tell_all_held(journal, self.discovery);
         }
         let progress = Progress::new(self.meter, self.amount.0, self.amount.1, self.arguments.output.progress());
         let survey = self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, self.meter))?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use super::content::{At, CHUNK, Content, Fingerprint, Into, Noting, Sha, prefix, read_through};
 use super::disk::{self, Folder, Kind, Stat};
+use super::journal::KeptFile;
 use super::manifest::{Attribute, EntryId, Kept, KeptState, Manifest, Part, Quarantined, RecordedPath, State, VERSION};
 use super::metadata::Dress;
 use super::refusal::{Error, Refusal};
@@ -48,6 +49,8 @@ pub(super) struct Entry {
     pub(super) id: EntryId,
     pub(super) path: PathBuf,
     pub(super) manifest: Manifest,
+    /// Where the session was, when the user has named another place for it.
+    pub(super) from: Option<PathBuf>,
 }
 
 impl Entry {
@@ -104,7 +107,7 @@ impl Entry {
             autopsy,
             undoes: told.undoes.cloned(),
         };
-        let entry = Entry { id, path: folder.path().to_owned(), manifest };
+        let entry = Entry { id, path: folder.path().to_owned(), manifest, from: None };
         entry.save().map_err(trouble)?;
         Ok(entry)
     }
@@ -115,6 +118,11 @@ impl Entry {
     /// In words: what is wrong with it.
     pub(super) fn read(id: EntryId, folder: &Folder) -> Result<Self, String> {
         let file = folder.open_file(MANIFEST).map_err(|e| format!("has no manifest: {e}"))?;
+        let owner = |stat: io::Result<Stat>| stat.map(|s| s.uid).map_err(|e| format!("cannot be looked at: {e}"));
+        let me = disk::effective_user();
+        if owner(folder.stat_self())? != me || owner(disk::stat(&file))? != me {
+            return Err("belongs to another user".to_owned());
+        }
         let mut text = Vec::new();
         let read = file.take(64 * 1024 * 1024).read_to_end(&mut text);
         read.map_err(|e| format!("cannot be read: {e}"))?;
@@ -122,10 +130,10 @@ impl Entry {
         if manifest.version > VERSION {
             return Err("was written by a newer sid-audit".to_owned());
         }
-        if !manifest.names_are_plain() || manifest.kept.is_empty() {
+        if !manifest.names_are_ours() {
             return Err("has a manifest that was tampered with".to_owned());
         }
-        Ok(Entry { id, path: folder.path().to_owned(), manifest })
+        Ok(Entry { id, path: folder.path().to_owned(), manifest, from: None })
     }
 
     /// Puts the manifest on disk in one step, over the one that was there.
@@ -157,7 +165,8 @@ impl Entry {
     }
 
     /// Where the k-th kept file is: beside the session, or in this entry's folder once it was moved there. None when it
-    /// is in neither place, or another file has its name.
+    /// is in neither place, or another file has its name. In a home that was copied it has another inode: then its bytes
+    /// tell.
     pub(super) fn find_kept(&self, k: usize) -> io::Result<Option<(Folder, Stat)>> {
         let kept = &self.manifest.kept[k];
         let beside = super::content::parent(&self.session()).to_owned();
@@ -169,12 +178,36 @@ impl Entry {
             // The inode alone: device numbers may be others after a restart.
             if let Some(stat) = folder.stat(&kept.name)?
                 && stat.kind == Kind::Plain
-                && stat.ino == kept.ino
+                && (stat.ino == kept.ino || holds(&folder, &kept.name, kept)?)
             {
                 return Ok(Some((folder, stat)));
             }
         }
         Ok(None)
+    }
+
+    /// The k-th kept file as it is now, if it is there.
+    pub(super) fn kept_file(&self, k: usize) -> io::Result<Option<KeptFile>> {
+        let Some((folder, stat)) = self.find_kept(k)? else { return Ok(None) };
+        let kept = &self.manifest.kept[k];
+        let untouched = stat.len == kept.bytes && k == 0 && stat.mtime_ns == self.manifest.stat.mtime_ns;
+        let rewritten = !untouched && !holds(&folder, &kept.name, kept)?;
+        let late = stat.len.saturating_sub(kept.bytes);
+        Ok(Some(KeptFile { path: folder.path().join(&kept.name), late, rewritten }))
+    }
+
+    /// Whether the original lies beside the session under a name of ours: what the journal says of it is then not the
+    /// journal's word alone.
+    pub(super) fn is_witnessed(&self) -> bool {
+        let beside = super::content::parent(&self.session()).to_owned();
+        let kept = &self.manifest.kept[0];
+        kept.bytes >= self.manifest.before.len
+            && Folder::open(&beside).is_ok_and(|folder| {
+                let file = folder.open_file(&kept.name);
+                let before = self.manifest.before;
+                let same = |file: &File| prefix(file, before.len).is_ok_and(|c| c == before);
+                file.is_ok_and(|f| disk::stat(&f).is_ok_and(|s| s.uid == disk::effective_user()) && same(&f))
+            })
     }
 
     /// Records that the exchange of the k-th kept file is durable: late lines that came with it are accounted for. Its
@@ -188,6 +221,12 @@ impl Entry {
             }
         }
     }
+}
+
+/// Whether the file of this name begins with the bytes of the kept file that are accounted for.
+pub(super) fn holds(folder: &Folder, name: &str, kept: &Kept) -> io::Result<bool> {
+    let file = folder.open_file(name)?;
+    Ok(disk::stat(&file)?.len >= kept.bytes && prefix(&file, kept.bytes)?.sha256 == kept.sha256)
 }
 
 /// A new file of the journal, written and synced.

@@ -10,9 +10,9 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::disk::{Folder, Kind};
+use super::disk::{self, Folder, Kind};
 use super::entry::{self, Entry, MANIFEST};
-use super::manifest::{EntryId, Manifest, RunManifest, State, VERSION};
+use super::manifest::{self, EntryId, Manifest, RunManifest, State, VERSION};
 use super::recover::{self, Recovered};
 use super::refusal::{Error, Refusal};
 use super::replace::Swapped;
@@ -51,13 +51,17 @@ impl Journal {
         Folder::open(&path).map_err(|e| Error::io("read the journal in", &path, e))
     }
 
+    pub(super) fn has_runs(&self) -> bool {
+        cfg!(unix) && self.root.join(RUNS).exists()
+    }
+
     /// Every run, oldest first. An entry that cannot be read costs that entry and is named.
     ///
     /// # Errors
     /// When the folder of the runs cannot be read; that there is none is an empty list.
     pub fn list(&self) -> Result<Vec<Listed>, Error> {
         let path = self.root.join(RUNS);
-        if !cfg!(unix) || !path.exists() {
+        if !self.has_runs() {
             return Ok(Vec::new());
         }
         let runs = self.runs()?;
@@ -77,7 +81,11 @@ impl Journal {
         let trouble = |e| Error::io("open the journal in", self.root.join(LOCK), e);
         make_folders(&self.root).map_err(trouble)?;
         let root = Folder::open(&self.root).map_err(trouble)?;
-        if root.stat_self().map_err(trouble)?.mode & 0o077 != 0 {
+        let stat = root.stat_self().map_err(trouble)?;
+        if stat.uid != disk::effective_user() {
+            return Err(trouble(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")));
+        }
+        if stat.mode & 0o077 != 0 {
             root.set_mode(0o700).map_err(trouble)?;
         }
         let lock = root.open_or_create(LOCK).map_err(trouble)?;
@@ -132,17 +140,16 @@ impl Locked {
     }
 
     /// A repaired file whose kept file was written to after its run: for [`settle`](super::settle()), which brings the
-    /// late lines over now, if the caller's proof agrees.
+    /// late lines over now, if the caller's proof agrees. Of one that was undone they go behind the original.
     ///
     /// # Errors
-    /// When there is no such entry, or it is not in effect.
+    /// When there is no such entry, or a crash left it.
     pub fn reopen(&self, id: &EntryId) -> Result<Swapped, Error> {
         let none = |why: &str| Error::Journal { id: id.to_string(), why: why.to_owned() };
-        let entry = entries_of(&self.runs, &id.run).0.into_iter().find(|e| e.id == *id);
-        let entry = entry.ok_or_else(|| none("does not exist"))?;
+        let entry = entry(&self.runs, id).ok_or_else(|| none("does not exist"))?;
         match entry.manifest.state {
-            State::Applied | State::Verified => Ok(Swapped::of(entry)),
-            State::Planned | State::Undone => Err(none("is not in effect")),
+            State::Applied | State::Verified | State::Undone => Ok(Swapped::of(entry)),
+            State::Planned => Err(none("is not finished")),
         }
     }
 
@@ -272,6 +279,18 @@ pub(super) fn all_entries(runs: &Folder) -> Vec<Entry> {
     run_ids(runs).unwrap_or_default().iter().flat_map(|id| entries_of(runs, id).0).collect()
 }
 
+/// One entry.
+pub(super) fn entry(runs: &Folder, id: &EntryId) -> Option<Entry> {
+    let run = manifest::is_plain(&id.run).then(|| runs.inside(&id.run).ok()).flatten()?;
+    Entry::read(id.clone(), &run.inside(&entry_name(id.number)).ok()?).ok()
+}
+
+/// Whether an entry was only begun: it has no manifest, so its session was never touched.
+pub(super) fn only_begun(runs: &Folder, id: &EntryId) -> bool {
+    let folder = runs.inside(&id.run).and_then(|run| run.inside(&entry_name(id.number)));
+    folder.is_ok_and(|folder| matches!(folder.stat(MANIFEST), Ok(None)))
+}
+
 /// The entries of a run in order, and those that cannot be read with the reason.
 pub(super) fn entries_of(runs: &Folder, id: &str) -> (Vec<Entry>, Vec<(EntryId, String)>) {
     let (mut entries, mut bad) = (Vec::new(), Vec::new());
@@ -325,6 +344,15 @@ pub struct KeptFile {
     pub path: PathBuf,
     /// Bytes that were written to it and are nowhere else.
     pub late: u64,
+    /// Whether what it held was written over: what it holds now may be nowhere else.
+    pub rewritten: bool,
+}
+
+impl KeptFile {
+    /// Whether it holds something that may be nowhere else.
+    pub fn holds_more(&self) -> bool {
+        self.late > 0 || self.rewritten
+    }
 }
 
 impl ListedEntry {
@@ -347,12 +375,7 @@ fn listed(runs: &Folder, id: String) -> Listed {
 }
 
 fn listed_entry(entry: Entry) -> ListedEntry {
-    let kept = (0..entry.manifest.kept.len()).filter_map(|k| {
-        let (folder, stat) = entry.find_kept(k).ok()??;
-        let kept = &entry.manifest.kept[k];
-        Some(KeptFile { path: folder.path().join(&kept.name), late: stat.len.saturating_sub(kept.bytes) })
-    });
-    let kept = kept.collect();
+    let kept = (0..entry.manifest.kept.len()).filter_map(|k| entry.kept_file(k).ok().flatten()).collect();
     let bytes = size(&entry).unwrap_or(0);
     ListedEntry { id: entry.id, manifest: entry.manifest, folder: entry.path, bytes, kept }
 }

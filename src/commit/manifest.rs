@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Sha};
 use super::disk::Stat;
+use super::site::{is_ours, nth_name};
 use crate::text::hex;
 
 /// The version that this crate writes. One that is higher is listed, never acted upon.
@@ -238,16 +239,20 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Names in a manifest are plain names: one that was tampered with must not lead out of its folder.
-    pub(super) fn names_are_plain(&self) -> bool {
+    /// Names in a manifest are plain names, and those of kept files are ours: one that was tampered with must neither
+    /// lead out of its folder nor to a file of somebody else in it.
+    pub(super) fn names_are_ours(&self) -> bool {
         let names = [Some(&self.reverse.file), self.clone.as_ref(), self.autopsy.as_ref()];
-        let kept = self.kept.iter().map(|k| &k.name);
         let quarantined = self.quarantine.iter().map(|q| &q.file);
-        names.into_iter().flatten().chain(kept).chain(quarantined).all(|name| is_plain(name))
+        let Some(first) = self.kept.first() else { return false };
+        let kept = |(n, kept): (usize, &Kept)| is_ours(&kept.name) && kept.name == nth_name(&first.name, n);
+        names.into_iter().flatten().chain(quarantined).all(|name| is_plain(name))
+            && self.kept.iter().enumerate().all(kept)
+            && self.undoes.as_ref().is_none_or(|id| is_plain(&id.run))
     }
 }
 
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(std::path::Component::Normal(_)), None)) && !name.contains('\0')
 }

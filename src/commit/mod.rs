@@ -8,6 +8,7 @@
 //! | [`journal`], [`manifest`] | what was done, and everything that is needed to take it back |
 //! | [`undo`] | takes it back |
 //! | [`recover`] | what a crash left |
+//! | [`strangers`] | originals that no entry knows |
 //! | [`tidy`] | kept files and old entries go |
 //! | [`liveness`] | who has a file open |
 //! | [`output`] | reports and generated files |
@@ -33,6 +34,7 @@ pub mod replace;
 pub mod settle;
 pub mod splice;
 pub mod step;
+pub mod strangers;
 pub mod tidy;
 pub mod undo;
 

@@ -1,16 +1,17 @@
 //! What a crash left: each `planned` entry is finished or rolled back, by looking at which file has the name.
 //!
-//! The inode decides. The file that was to lose its name is recorded with its inode: if it still has the name, the
+//! The inode decides, and the bytes must agree: nothing is taken away because a manifest says so. The file that was to lose its name is recorded with its inode: if it still has the name, the
 //! exchange did not happen (or was taken back) and the new file goes; if it has the kept name, the exchange happened and
 //! is made durable and read back. Late lines of the kept file are counted and named here, not brought over: that needs
 //! the caller's proof.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
 use super::content::prefix;
 use super::disk::{self, Folder};
-use super::entry::{Entry, MANIFEST};
+use super::entry::{Entry, holds};
 use super::journal::{self, KeptFile};
 use super::liveness;
 use super::manifest::{EntryId, Kept, KeptState, Manifest, State};
@@ -48,22 +49,22 @@ pub(super) fn all(runs: &Folder) -> Vec<Recovered> {
         let (good, bad) = journal::entries_of(runs, &id);
         for (id, _) in bad {
             // Its manifest is the last file that an entry gets, and the session is only touched afterwards.
-            let folder = runs.inside(&id.run).and_then(|run| run.inside(&journal::entry_name(id.number)));
-            if folder.is_ok_and(|f| matches!(f.stat(MANIFEST), Ok(None))) {
+            if journal::only_begun(runs, &id) {
                 journal::remove_entry(runs, &id);
             }
         }
         journal::drop_empty_run(runs, &id);
         entries.extend(good);
     }
+    let named: HashSet<String> = entries.iter().flat_map(|e| &e.manifest.kept).map(|k| k.name.clone()).collect();
     for entry in &mut entries {
-        remove_stray(entry);
+        remove_stray(entry, &named);
         if is_open(entry) {
             let how = one(entry).unwrap_or_else(|error| How::Left(error.to_string()));
             recovered.push(describe(entry, how));
         }
     }
-    finish_undoing(&mut entries);
+    finish_undoing(runs, &entries);
     recovered
 }
 
@@ -78,20 +79,18 @@ fn is_open(entry: &Entry) -> bool {
 }
 
 fn describe(entry: &Entry, how: How) -> Recovered {
-    let k = entry.manifest.kept.len() - 1;
-    let kept = entry.find_kept(k).ok().flatten().map(|(folder, stat)| {
-        let kept = &entry.manifest.kept[k];
-        KeptFile { path: folder.path().join(&kept.name), late: stat.len.saturating_sub(kept.bytes) }
-    });
+    let kept = entry.kept_file(entry.manifest.kept.len() - 1).ok().flatten();
     Recovered { id: entry.id.clone(), path: entry.session(), how, kept }
 }
 
 /// Lines are brought over through a file that is recorded only once it is whole: one that is not recorded goes.
-fn remove_stray(entry: &Entry) {
+fn remove_stray(entry: &Entry, named: &HashSet<String>) {
     let kept = &entry.manifest.kept;
     let name = nth_name(&kept[0].name, kept.len());
-    if let Ok(site) = Site::recorded(&entry.session())
+    if !named.contains(&name)
+        && let Ok(site) = Site::recorded(&entry.session())
         && let Ok(Some(stat)) = site.folder.stat(&name)
+        && stat.kind == disk::Kind::Plain
         && liveness::openers(stat.dev, stat.ino).pids.is_empty()
     {
         let _ = site.folder.unlink(&name);
@@ -104,17 +103,20 @@ fn one(entry: &mut Entry) -> io::Result<How> {
     let (old, name) = (last(entry).ino, last(entry).name.clone());
     let named = site.stat()?;
     let kept = site.folder.stat(&name)?;
-    if named.is_some_and(|s| s.ino == old) {
-        return roll_back(entry, &site, k);
+    let (mut held, mut original) = (false, false);
+    if let Some(stat) = named.filter(|s| s.kind == disk::Kind::Plain) {
+        let file = site.folder.open_file(&site.name)?;
+        held = prefix(&file, last(entry).successor.len)? == last(entry).successor;
+        // In a home that was copied every inode is another.
+        let whole = prefix(&file, last(entry).bytes)?.sha256 == last(entry).sha256;
+        original = whole && (stat.ino == old || (!held && stat.len == last(entry).bytes));
     }
-    let held = match &named {
-        Some(stat) if stat.kind == disk::Kind::Plain => {
-            let file = site.folder.open_file(&site.name)?;
-            prefix(&file, last(entry).successor.len)? == last(entry).successor
-        }
-        _ => false,
-    };
-    if !held && kept.is_none_or(|s| s.ino != old) {
+    if original {
+        return roll_back(entry, &site, k, named.map_or(old, |s| s.ino));
+    }
+    let aside = kept.is_some_and(|s| s.kind == disk::Kind::Plain)
+        && (kept.is_some_and(|s| s.ino == old) || holds(&site.folder, &name, last(entry))?);
+    if !held && !aside {
         entry.manifest.state = State::Undone;
         entry.manifest.note = Some("interrupted; neither the original nor the repaired file was found".to_owned());
         entry.exchanged(k, None);
@@ -132,8 +134,9 @@ fn one(entry: &mut Entry) -> io::Result<How> {
     Ok(How::Finished)
 }
 
-fn roll_back(entry: &mut Entry, site: &Site, k: usize) -> io::Result<How> {
-    let (old, name) = (last(entry).ino, last(entry).name.clone());
+/// `old` is the inode of the original, which has the name.
+fn roll_back(entry: &mut Entry, site: &Site, k: usize, old: u64) -> io::Result<How> {
+    let name = last(entry).name.clone();
     let mut stays = false;
     for name in [set_aside(&name), name] {
         let Some(stat) = site.folder.stat(&name)? else { continue };
@@ -169,27 +172,25 @@ fn roll_back(entry: &mut Entry, site: &Site, k: usize) -> io::Result<How> {
 }
 
 /// An undo that was interrupted between putting the original back and recording that in the entry which it undid.
-fn finish_undoing(entries: &mut [Entry]) {
-    for n in 0..entries.len() {
-        let Some(target) = entries[n].manifest.undoes.clone() else { continue };
-        if matches!(entries[n].manifest.state, State::Applied | State::Verified) {
-            let _ = mark_undone(entries, &target);
+fn finish_undoing(runs: &Folder, entries: &[Entry]) {
+    let open: HashSet<&EntryId> = entries.iter().filter(|e| e.manifest.state != State::Undone).map(|e| &e.id).collect();
+    for entry in entries.iter().filter(|e| matches!(e.manifest.state, State::Applied | State::Verified)) {
+        if let Some(target) = entry.manifest.undoes.as_ref().filter(|id| open.contains(id)) {
+            let _ = mark_undone(runs, target);
         }
     }
 }
 
 /// Records that an entry was taken back. If it was itself an undo, what it had undone holds again; that is recorded
 /// first, so that a crash in between is seen by [`finish_undoing`].
-pub(super) fn mark_undone(entries: &mut [Entry], id: &EntryId) -> io::Result<()> {
-    let Some(n) = entries.iter().position(|e| e.id == *id && e.manifest.state != State::Undone) else {
+pub(super) fn mark_undone(runs: &Folder, id: &EntryId) -> io::Result<()> {
+    let Some(mut entry) = journal::entry(runs, id).filter(|e| e.manifest.state != State::Undone) else {
         return Ok(());
     };
-    if let Some(target) = entries[n].manifest.undoes.clone()
-        && let Some(t) = entries.iter().position(|e| e.id == target)
-    {
-        entries[t].manifest.state = State::Verified;
-        entries[t].save()?;
+    if let Some(mut target) = entry.manifest.undoes.as_ref().and_then(|target| journal::entry(runs, target)) {
+        target.manifest.state = State::Verified;
+        target.save()?;
     }
-    entries[n].manifest.state = State::Undone;
-    entries[n].save()
+    entry.manifest.state = State::Undone;
+    entry.save()
 }

@@ -217,7 +217,8 @@ impl Error {
                 "agree to carry the appended lines over, or write the original elsewhere with `--to FILE`"
             }
             Error::Refused(Refusal::NotAsRepaired { .. }) => {
-                "`repair --undo ID --to FILE` writes the original elsewhere"
+                "`repair --undo ID --to FILE` writes the original elsewhere; of a session that was moved, name the new \
+                 place: `repair --undo ID PATH`"
             }
             Error::Refused(Refusal::NotPlainFile { .. }) => "name the file that the link leads to",
             Error::Refused(Refusal::LinkLeavesStore { .. }) => "name the store that the link leads to",

@@ -75,10 +75,13 @@ pub enum Stage {
         /// grew, and the order of the records may be another than that in which they were written.
         grown: u64,
     },
-    /// From the journal: the original, with what was appended since the repair behind it.
+    /// From the journal: the original, perhaps with what was appended since the repair behind it.
     Undo {
         /// Bytes appended since.
         appended: u64,
+        /// Whether the original lies beside the session. If it does not, the journal's word is all there is, and only
+        /// what is a session may be written to.
+        witnessed: bool,
     },
 }
 

@@ -19,11 +19,13 @@ use super::disk::{self, Stat};
 use super::entry::Entry;
 use super::exchange;
 use super::journal::KeptFile;
-use super::manifest::{Kept, KeptState, Take};
+use super::manifest::{Kept, KeptState, State, Take};
 use super::metadata::Dress;
 use super::refusal::{Error, Refusal};
 use super::replace::{Merged, Options, Outcome, Stage, Swapped, Unmerged, Verify, prove};
 use super::site::{Site, nth_name};
+
+const REWRITTEN: &str = "it was rewritten in place";
 
 /// A writer that never rests is not waited for longer than this many settle times.
 const PATIENCE: u32 = 5;
@@ -149,7 +151,11 @@ impl<'a> Watched<'a> {
 
     fn merge(&mut self, site: &Site, late: &[Late]) -> Result<(), Why> {
         let (file, stat) = site.open()?;
-        let last = self.entry.manifest.kept.last().map(|k| k.successor).unwrap_or_default();
+        let manifest = &self.entry.manifest;
+        let last = match manifest.state {
+            State::Undone => manifest.before,
+            _ => manifest.kept.last().map(|k| k.successor).unwrap_or_default(),
+        };
         if prefix(&file, last.len)? != last {
             return Err(Why::stays("the agent has rewritten the file at the name since"));
         }
@@ -214,13 +220,21 @@ impl<'a> Watched<'a> {
         let mut unmerged = Vec::new();
         for k in 0..manifest.kept.len() {
             let path = || super::content::parent(&self.entry.session()).join(&manifest.kept[k].name);
-            match late_bytes(&self.entry, k) {
-                Ok(0) => {}
-                Ok(late) => {
+            if manifest.kept[k].state != KeptState::Kept {
+                continue;
+            }
+            match self.entry.kept_file(k) {
+                Ok(None) => {}
+                Ok(Some(file)) if file.rewritten => unmerged.push(Unmerged { file, why: REWRITTEN.to_owned() }),
+                Ok(Some(file)) if file.late == 0 => {}
+                Ok(Some(file)) => {
                     let why = self.why.clone().unwrap_or_else(|| "its last line is not finished".to_owned());
-                    unmerged.push(Unmerged { file: KeptFile { path: path(), late }, why });
+                    unmerged.push(Unmerged { file, why });
                 }
-                Err(why) => unmerged.push(Unmerged { file: KeptFile { path: path(), late: 0 }, why: why.text }),
+                Err(error) => {
+                    let file = KeptFile { path: path(), late: 0, rewritten: false };
+                    unmerged.push(Unmerged { file, why: error.to_string() });
+                }
             }
         }
         Outcome {
@@ -250,7 +264,7 @@ fn late_lines(entry: &Entry, k: usize) -> Result<Option<Late>, Why> {
     }
     let accounted = prefix(&file, kept.bytes)?;
     if accounted.sha256 != kept.sha256 {
-        return Err(Why::stays("it was rewritten in place"));
+        return Err(Why::stays(REWRITTEN));
     }
     if stat.len == kept.bytes {
         return Ok(None);
@@ -263,23 +277,6 @@ fn late_lines(entry: &Entry, k: usize) -> Result<Option<Late>, Why> {
     io::copy(&mut noting, &mut io::sink())?;
     let sha256 = noting.finish().0.sha256;
     Ok(Some(Late { k, from: kept.bytes, to, sha256, file, stat }))
-}
-
-/// Bytes of a kept file that are nowhere else.
-fn late_bytes(entry: &Entry, k: usize) -> Result<u64, Why> {
-    let kept = &entry.manifest.kept[k];
-    match (kept.state, entry.find_kept(k)?) {
-        (KeptState::Kept, Some((folder, stat))) if stat.len == kept.bytes => {
-            let changed = k == 0 && stat.mtime_ns != entry.manifest.stat.mtime_ns;
-            if changed && prefix(&folder.open_file(&kept.name)?, kept.bytes)?.sha256 != kept.sha256 {
-                return Err(Why::stays("it was rewritten in place"));
-            }
-            Ok(0)
-        }
-        (KeptState::Kept, Some((_, stat))) if stat.len < kept.bytes => Err(Why::stays("it was rewritten in place")),
-        (KeptState::Kept, Some((_, stat))) => Ok(stat.len - kept.bytes),
-        _ => Ok(0),
-    }
 }
 
 /// One past the last line feed in `from..to`; `from` when there is none.

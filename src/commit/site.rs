@@ -109,6 +109,15 @@ pub(super) fn nth_name(first: &str, n: usize) -> String {
     }
 }
 
+/// Whether a name is one that we give, whole: nothing else beside a session is ever ours to take away.
+pub(super) fn is_ours(name: &str) -> bool {
+    let Some(stem) = name.strip_prefix(".sid-audit-").and_then(|n| n.strip_suffix(".kept")) else { return false };
+    let (random, nth) = stem.split_once('.').unwrap_or((stem, "2"));
+    let digits =
+        |text: &str, hex: bool| text.bytes().all(|b| b.is_ascii_digit() || (hex && (b'a'..=b'f').contains(&b)));
+    random.len() == 8 && digits(random, true) && !nth.is_empty() && digits(nth, false)
+}
+
 /// Where the new file stands while an exchange is made of links and renamings.
 pub(super) fn set_aside(kept: &str) -> String {
     format!("{kept}.new")

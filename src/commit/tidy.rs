@@ -5,12 +5,14 @@
 //! for room 30 days later (what an agent or a person deleted for good must not stay for ever, and a file that was only
 //! moved must not lose its original unasked). Where the system cannot say who has a file open (macOS), it goes only with
 //! the user's word that the agents are closed. An entry goes when the old ones together are larger than the cap; never
-//! one that is `planned`, the last one of its file, or one whose kept file still exists, since nobody else knows that.
+//! one that is `planned`, the last one of its file, or one whose kept file still exists, since nobody else knows that. On
+//! demand the entries of a deleted session go whole after 30 days, and originals that no entry knows.
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::content::{Sha, prefix};
+use super::content::{Sha, parent, prefix};
 use super::disk::Stat;
 use super::entry::Entry;
 use super::journal::{self, KeptFile, Locked, Run};
@@ -36,6 +38,10 @@ pub struct Swept {
     pub removed: Vec<PathBuf>,
     /// Kept files that stay, with the reason.
     pub remaining: Vec<Remaining>,
+    /// Originals that no entry knows and that stay, with the reason.
+    pub strangers: Vec<(PathBuf, Stays)>,
+    /// Bytes of the journal that went with deleted sessions.
+    pub freed: u64,
 }
 
 /// A kept file that stays.
@@ -64,6 +70,8 @@ pub enum Stays {
     Unknown,
     /// The session was rewritten since, or is gone: it is the last whole copy of the original.
     LastCopy,
+    /// No entry of the journal knows it, and it is not 30 days old.
+    Unclaimed,
     /// It could not be taken away, or looked at.
     Failed(String),
 }
@@ -75,20 +83,49 @@ impl Locked {
     /// # Errors
     /// When the journal cannot be read.
     pub fn sweep(&self, now: SystemTime, closed: bool) -> Result<Swept, Error> {
-        self.sweep_and(now, closed, false)
+        self.sweep_and(&self.entries()?, now, closed, false)
     }
 
-    /// As [`Locked::sweep`], and what was kept for more than 30 days of sessions that are not there any more goes too.
+    /// As [`Locked::sweep`], and more goes of what is older than 30 days: whatever was kept of sessions that are not
+    /// there any more, in the journal too, and originals in `folders`, and beside sessions of the journal, that no entry
+    /// knows.
     ///
     /// # Errors
     /// As [`Locked::sweep`].
-    pub fn sweep_deleted(&self, now: SystemTime, closed: bool) -> Result<Swept, Error> {
-        self.sweep_and(now, closed, true)
+    pub fn sweep_deleted(&self, now: SystemTime, closed: bool, folders: &[PathBuf]) -> Result<Swept, Error> {
+        let entries = self.entries()?;
+        let strangers = self.journal().strangers(folders)?;
+        let mut swept = self.sweep_and(&entries, now, closed, true)?;
+        for entry in self.entries()?.iter().filter(|e| self.is_old(e, now) && is_gone(e)) {
+            let kept = (0..entry.manifest.kept.len()).any(|k| !matches!(entry.find_kept(k), Ok(None)));
+            if !kept && entry.manifest.state != State::Planned {
+                swept.freed += journal::size(entry).unwrap_or(0);
+                journal::remove_entry(&self.runs, &entry.id);
+            }
+        }
+        for path in strangers.paths {
+            if strangers.unsure {
+                let why = "an entry of the journal that cannot be read may know it".to_owned();
+                swept.strangers.push((path, Stays::Failed(why)));
+                continue;
+            }
+            match take_away(&path, now, closed) {
+                None => swept.removed.push(path),
+                Some(why) => swept.strangers.push((path, why)),
+            }
+        }
+        Ok(swept)
     }
 
-    fn sweep_and(&self, now: SystemTime, closed: bool, deleted: bool) -> Result<Swept, Error> {
+    fn sweep_and(&self, all: &[Entry], now: SystemTime, closed: bool, deleted: bool) -> Result<Swept, Error> {
         let mut swept = Swept::default();
         let mut entries = self.entries()?;
+        let mut claims: HashMap<PathBuf, u32> = HashMap::new();
+        for entry in all {
+            for kept in entry.manifest.kept.iter().filter(|k| k.state != KeptState::Gone) {
+                *claims.entry(parent(&entry.session()).join(&kept.name)).or_default() += 1;
+            }
+        }
         for n in 0..entries.len() {
             for k in 0..entries[n].manifest.kept.len() {
                 if entries[n].manifest.kept[k].state != KeptState::Kept {
@@ -99,14 +136,18 @@ impl Locked {
                 let path = folder.path().join(&entry.manifest.kept[k].name);
                 let forgotten = deleted && older(&stat, OLD, now) && is_gone(entry);
                 let stays = reason(entry, &entries, k, &stat, now, closed);
-                let stays = stays.filter(|why| !(forgotten && *why == Stays::LastCopy)).or_else(|| {
+                let stays = stays.filter(|why| !(forgotten && *why == Stays::LastCopy));
+                // Two entries that claim the same file: one of them is not what was written.
+                let stays = stays.or_else(|| claims.get(&path).is_some_and(|n| *n > 1).then_some(Stays::LastCopy));
+                let stays = stays.or_else(|| {
                     let gone = folder.unlink(&entry.manifest.kept[k].name).and_then(|()| folder.sync());
                     gone.err().map(|e| Stays::Failed(e.to_string()))
                 });
                 match stays {
                     Some(why) => {
                         let late = stat.len.saturating_sub(entry.manifest.kept[k].bytes);
-                        let file = KeptFile { path, late };
+                        let rewritten = matches!(entry.kept_file(k), Ok(Some(KeptFile { rewritten: true, .. })));
+                        let file = KeptFile { path, late, rewritten };
                         swept.remaining.push(Remaining { id: entry.id.clone(), session: entry.session(), file, why });
                     }
                     None => {
@@ -152,6 +193,30 @@ impl Locked {
         let started = journal::read_run(&self.runs, &entry.id.run).and_then(|run| run.started.parse().ok());
         let started = started.map(|t: jiff::Timestamp| SystemTime::from(t));
         started.is_some_and(|t| now.duration_since(t).is_ok_and(|age| age > OLD))
+    }
+}
+
+/// Takes an original away that no entry knows, or says why it stays.
+fn take_away(path: &Path, now: SystemTime, closed: bool) -> Option<Stays> {
+    let failed = |error: std::io::Error| Some(Stays::Failed(error.to_string()));
+    let site = match Site::recorded(path) {
+        Ok(site) => site,
+        Err(error) => return failed(error),
+    };
+    let stat = match site.stat() {
+        Ok(Some(stat)) => stat,
+        Ok(None) => return None,
+        Err(error) => return failed(error),
+    };
+    let openers = liveness::openers(stat.dev, stat.ino);
+    if !openers.pids.is_empty() {
+        Some(Stays::Open(openers.pids))
+    } else if !older(&stat, OLD, now) {
+        Some(Stays::Unclaimed)
+    } else if !openers.known && !closed {
+        Some(Stays::Unknown)
+    } else {
+        site.folder.unlink(&site.name).and_then(|()| site.folder.sync()).err().and_then(failed)
     }
 }
 

@@ -5,16 +5,16 @@
 //! own, if the caller agrees and its proof does. The files of a run are looked at before the first is touched: one that
 //! cannot be undone stops all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::content::{At, Content, Fingerprint, Noting, prefix, read_through};
 use super::disk::{self, Stat};
 use super::entry::{Entry, Told};
 use super::journal::{self, Journal, Locked, Run};
-use super::manifest::{EntryId, KeptState, State};
+use super::manifest::{EntryId, KeptState, RecordedPath, State};
 use super::metadata::Dress;
 use super::output;
 use super::recover::mark_undone;
@@ -29,11 +29,13 @@ use super::splice::Spliced;
 pub struct Undo<'a> {
     /// A run, or one entry of it (`RUN/0001`).
     pub id: &'a str,
-    /// Of the run, only this file.
+    /// Of the run, only this file. If the run has no such file, it is the new place of one that was moved, or the
+    /// folder in which moved ones are.
     pub only: Option<&'a Path>,
     /// Whether lines that were appended since the repair may be carried over.
     pub appended: bool,
-    /// The proof for original bytes with appended lines behind them. Original bytes alone are not asked about.
+    /// The proof for original bytes with appended lines behind them, for late lines, and for a file beside which its
+    /// original does not lie any more. Other original bytes are not asked about.
     pub verify: &'a Verify<'a>,
 }
 
@@ -46,6 +48,9 @@ pub struct Undone {
     pub done: Vec<Outcome>,
     /// Files that held the original already.
     pub already: Vec<PathBuf>,
+    /// Files that got lines first which were written late to their old file, or whose old file holds some that could
+    /// not be brought over.
+    pub late: Vec<Outcome>,
     /// Files that were left as they were.
     pub failed: Vec<(PathBuf, Error)>,
 }
@@ -127,12 +132,69 @@ fn select(journal: &Journal, id: &str, only: Option<&Path>) -> Result<Vec<Entry>
         return Err(none("does not exist"));
     }
     let (mut entries, bad) = journal::entries_of(&runs, run);
-    if let Some((id, why)) = bad.into_iter().find(|(id, _)| number.is_none_or(|n| n == id.number)) {
+    let wanted = |id: &EntryId| number.is_none_or(|n| n == id.number);
+    if let Some((id, why)) = bad.into_iter().find(|(id, _)| wanted(id) && !journal::only_begun(&runs, id)) {
         return Err(Error::Journal { id: id.to_string(), why });
     }
-    let only = only.map(absolute);
-    entries.retain(|e| number.is_none_or(|n| n == e.id.number) && only.as_ref().is_none_or(|p| *p == e.session()));
+    entries.retain(|e| wanted(&e.id));
+    if let Some(place) = only.map(absolute) {
+        match entries.iter().any(|e| e.session() == place) {
+            true => entries.retain(|e| e.session() == place),
+            false => entries = moved(entries, &place),
+        }
+        let mut paths: Vec<PathBuf> = entries.iter().filter_map(|e| e.from.clone()).collect();
+        paths.dedup();
+        if !place.is_dir() && paths.len() > 1 {
+            return Err(none("has several files that this one may have been: name one by its number, as RUN/0001"));
+        }
+    }
     if entries.is_empty() { Err(none("has no such file")) } else { Ok(entries) }
+}
+
+/// The entries whose files are at another place now: `place` is such a file, or a folder that they were moved to. What
+/// lies there must be what the repair left or what it found, or have the kept original beside it.
+fn moved(entries: Vec<Entry>, place: &Path) -> Vec<Entry> {
+    let mut found: HashMap<PathBuf, PathBuf> = HashMap::new();
+    let mut all: Vec<(Entry, PathBuf)> = entries.into_iter().map(|e| (e.session(), e)).map(|(p, e)| (e, p)).collect();
+    for (entry, from) in &mut all {
+        let Some(now) = below(place, from) else { continue };
+        entry.manifest.path = RecordedPath::from(now.as_os_str());
+        if fits(entry) {
+            found.insert(from.clone(), now);
+        }
+    }
+    if !place.is_dir() && found.keys().any(|from| from.file_name() == place.file_name()) {
+        found.retain(|from, _| from.file_name() == place.file_name());
+    }
+    let here =
+        |(entry, from): (Entry, PathBuf)| found.contains_key(&from).then_some(Entry { from: Some(from), ..entry });
+    all.into_iter().filter_map(here).collect()
+}
+
+/// Where a file is in a folder that was moved: as much of its path as leads somewhere there.
+fn below(place: &Path, from: &Path) -> Option<PathBuf> {
+    if !place.is_dir() {
+        return Some(place.to_owned());
+    }
+    let parts: Vec<_> = from.components().filter(|c| matches!(c, Component::Normal(_))).collect();
+    let tails = (0..parts.len()).map(|n| place.join(parts[n..].iter().collect::<PathBuf>()));
+    tails.into_iter().find(|tail| tail.is_file())
+}
+
+fn fits(entry: &Entry) -> bool {
+    let standing = examine(entry).map(|now| now.standing);
+    let (before, after) = (entry.manifest.before, entry.manifest.after);
+    let told = match standing {
+        Ok(Standing::AsRepaired | Standing::Original) => true,
+        // Bytes behind nothing tell nothing.
+        Ok(Standing::Appended(_)) => after.len > 0,
+        Ok(Standing::Undone) => Site::recorded(&entry.session())
+            .and_then(|site| site.folder.open_file(&site.name))
+            .and_then(|file| Ok(prefix(&file, before.len)? == before))
+            .unwrap_or(false),
+        Ok(Standing::Changed | Standing::Missing) | Err(_) => false,
+    };
+    told || entry.is_witnessed()
 }
 
 /// The path as the journal has it: the folder without links.
@@ -189,6 +251,14 @@ impl Locked {
     /// (without `appended`). A file that fails later is in the answer, and the others are done.
     pub fn undo(&self, undo: &Undo<'_>, options: &Options) -> Result<Undone, Error> {
         let mut entries = select(self.journal(), undo.id, undo.only)?;
+        for entry in entries.iter().filter(|e| e.from.is_some()) {
+            // From now on it is known where it is, to this undo as to all that comes behind it.
+            entry.save().map_err(|e| Error::io("write the journal in", self.runs.path(), e))?;
+        }
+        let late = self.bring_over(undo, &entries, options)?;
+        if !late.is_empty() {
+            entries = select(self.journal(), undo.id, undo.only)?;
+        }
         entries.retain(|e| e.manifest.state != State::Undone);
         if entries.is_empty() {
             return Err(Error::Journal { id: undo.id.to_owned(), why: "is undone already".to_owned() });
@@ -197,7 +267,7 @@ impl Locked {
         self.look_first(&entries, undo)?;
 
         let mut run = Run::undoing(self, journal::parse_id(undo.id).map_or(undo.id, |(run, _)| run));
-        let mut undone = Undone { run: None, done: Vec::new(), already: Vec::new(), failed: Vec::new() };
+        let mut undone = Undone { run: None, done: Vec::new(), already: Vec::new(), late, failed: Vec::new() };
         let mut pending: Vec<(Swapped, &Verify<'_>)> = Vec::new();
         for entry in &entries {
             // A file that the run repaired twice is undone twice, and must have settled in between.
@@ -214,6 +284,21 @@ impl Locked {
         undone.run = (!undone.done.is_empty()).then(|| run.id().to_owned());
         self.stow(&entries, &mut undone.done);
         Ok(undone)
+    }
+
+    /// Brings late lines over, as the next repair would do: behind the repaired bytes they are appended lines, which an
+    /// undo takes along.
+    fn bring_over(&self, undo: &Undo<'_>, entries: &[Entry], options: &Options) -> Result<Vec<Outcome>, Error> {
+        let holds_more = |e: &&Entry| {
+            let kept = (0..e.manifest.kept.len()).filter(|k| e.manifest.kept[*k].state == KeptState::Kept);
+            kept.filter_map(|k| e.kept_file(k).ok().flatten()).any(|kept| kept.late > 0 || kept.rewritten)
+        };
+        let mut late = Vec::new();
+        let in_effect = |e: &&Entry| matches!(e.manifest.state, State::Applied | State::Verified);
+        for entry in entries.iter().filter(in_effect).filter(|_| undo.appended).filter(holds_more) {
+            late.extend(settle(vec![(self.reopen(&entry.id)?, undo.verify)], options));
+        }
+        Ok(late)
     }
 
     /// Refuses the whole undo when one of its files cannot be undone.
@@ -270,6 +355,9 @@ impl Locked {
         let Some((_, stat)) = file else {
             return Err(Refusal::NotAsRepaired { path, how: "it is not there any more" }.into());
         };
+        if stat.uid != disk::effective_user() {
+            return Err(Refusal::NotAsRepaired { path, how: "it belongs to another user" }.into());
+        }
         let mut dress = Dress::recorded(&entry.manifest);
         let mut appended = 0;
         match standing {
@@ -292,6 +380,7 @@ impl Locked {
         let separate = appended > 0 && before.len > 0 && !before.ends_in_lf;
         let then = separate.then_some((entry.manifest.after.len, &b"\n"[..]));
         let expected = Fingerprint::new(&stat, whole.sha256);
+        let witnessed = entry.is_witnessed();
         let change = Change {
             path: &path,
             within: None,
@@ -299,7 +388,7 @@ impl Locked {
             edits: &|| Ok(Box::new(Followed::by(entry.way_back()?, then))),
             told: Told { text: "the original bytes again", undoes: Some(&entry.id), ..Told::default() },
             dress: Some(dress),
-            proof: (appended > 0).then_some((undo.verify, Stage::Undo { appended })),
+            proof: (appended > 0 || !witnessed).then_some((undo.verify, Stage::Undo { appended, witnessed })),
         };
         let mut swapped = match swap_change(&change, run, options) {
             // A line feed that the repair added and that now stands before the appended lines, for example.
@@ -317,26 +406,23 @@ impl Locked {
     }
 
     fn record(&self, id: &EntryId) -> Result<(), Error> {
-        mark_undone(&mut self.entries()?, id).map_err(|e| Error::io("write the journal in", self.runs.path(), e))
+        mark_undone(&self.runs, id).map_err(|e| Error::io("write the journal in", self.runs.path(), e))
     }
 
     /// Moves the kept files of an undone repair, and of its undo, out of the store into the journal, where both are on
     /// one disk: the store is as it was. Nothing is unlinked, and what somebody still writes arrives in the same file.
     /// A kept file that holds more than is accounted for stays where the user was told that it is.
     fn stow(&self, undone: &[Entry], done: &mut [Outcome]) {
-        let Ok(all) = self.entries() else { return };
-        let loud = |entry: &Entry| done.iter().any(|o| o.id == entry.id && !o.unmerged.is_empty());
-        let ours = |entry: &Entry| {
-            let was = undone.iter().any(|u| u.id == entry.id && entry.manifest.state == State::Undone);
-            was || done.iter().any(|o| o.id == entry.id)
-        };
-        let involved: Vec<&Entry> = all.iter().filter(|e| ours(e) && !loud(e)).collect();
-        for entry in involved {
+        let again = |id: &EntryId| journal::entry(&self.runs, id);
+        let were = undone.iter().filter_map(|e| again(&e.id)).filter(|e| e.manifest.state == State::Undone);
+        let quiet = done.iter().filter(|o| o.unmerged.is_empty()).filter_map(|o| again(&o.id));
+        let involved: Vec<Entry> = were.chain(quiet).collect();
+        for entry in &involved {
             let Ok(folder) = entry.folder() else { continue };
             for (k, kept) in entry.manifest.kept.iter().enumerate().filter(|(_, k)| k.state == KeptState::Kept) {
-                if let Ok(Some((beside, stat))) = entry.find_kept(k)
+                if let Ok(Some((beside, _))) = entry.find_kept(k)
                     && beside.path() != folder.path()
-                    && stat.len == kept.bytes
+                    && entry.kept_file(k).is_ok_and(|f| f.is_some_and(|f| f.late == 0 && !f.rewritten))
                     && beside.rename(&kept.name, &folder, &kept.name).is_ok()
                 {
                     let _ = folder.sync().and_then(|()| beside.sync());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -23,6 +24,8 @@ struct ListJson<'a> {
     #[serde(flatten)]
     head: Head,
     journal: Vec<RunJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown_originals: Vec<PathField>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +64,8 @@ struct KeptJson {
     #[serde(flatten)]
     path: PathField,
     late: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rewritten: bool,
 }
 
 #[derive(Serialize)]
@@ -73,10 +78,14 @@ struct UnreadableJson<'a> {
 ///
 /// # Errors
 /// Whatever the writer says.
-pub fn list_json(writer: impl Write, runs: &[Listed], taken_at: i64) -> io::Result<()> {
+pub fn list_json(writer: impl Write, runs: &[Listed], strangers: &[PathBuf], taken_at: i64) -> io::Result<()> {
     json::document(
         writer,
-        &ListJson { head: Head::new("repair", taken_at), journal: runs.iter().map(run_json).collect() },
+        &ListJson {
+            head: Head::new("repair", taken_at),
+            journal: runs.iter().map(run_json).collect(),
+            unknown_originals: strangers.iter().map(|path| PathField::from(path.as_path())).collect(),
+        },
     )
 }
 
@@ -111,7 +120,11 @@ fn entry_json(entry: &ListedEntry) -> EntryJson<'_> {
         retained: entry
             .kept
             .iter()
-            .map(|kept| KeptJson { path: PathField::from(kept.path.as_path()), late: kept.late })
+            .map(|kept| KeptJson {
+                path: PathField::from(kept.path.as_path()),
+                late: kept.late,
+                rewritten: kept.rewritten,
+            })
             .collect(),
         note: manifest.note.as_deref(),
     }
@@ -121,8 +134,8 @@ fn entry_json(entry: &ListedEntry) -> EntryJson<'_> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
-    if runs.is_empty() {
+pub fn list(out: &mut Out, runs: &[Listed], strangers: &[PathBuf], place: &str) -> io::Result<()> {
+    if runs.is_empty() && strangers.is_empty() {
         return out.text(&format!("nothing was repaired yet; the journal would be in '{place}'"));
     }
     for run in runs {
@@ -151,6 +164,7 @@ pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
                     (false, _) => "in between",
                 };
                 let late = match kept.late {
+                    _ if kept.rewritten => " (it was rewritten since: what it holds may be nowhere else)".to_owned(),
                     0 => String::new(),
                     n => format!(" ({} in it are nowhere else)", counted(n, "byte")),
                 };
@@ -160,6 +174,15 @@ pub fn list(out: &mut Out, runs: &[Listed], place: &str) -> io::Result<()> {
         for (id, why) in &run.unreadable {
             out.line([dim(format!("  {:04}  ", id.number)), plain(format!("entry {why}"))])?;
         }
+    }
+    for path in strangers {
+        out.line([dim("original that no run knows: "), plain(path.to_string_lossy().into_owned())])?;
+    }
+    if !strangers.is_empty() {
+        out.text("--prune takes such an original away when it is 30 days old; until then it can be copied")?;
+    }
+    if runs.is_empty() {
+        return Ok(());
     }
     out.gap()?;
     out.text("take a run, or one file of it, back with: sid-audit repair --undo ID")
@@ -180,6 +203,9 @@ pub fn pruned(out: &mut Out, swept: &Swept, freed: u64) -> io::Result<()> {
     for (why, count) in reasons {
         out.line([dim(format!("  {count:>4}  ")), plain(why)])?;
     }
+    for (path, why) in &swept.strangers {
+        out.line([dim("  no run knows "), plain(format!("{}: {}", path.display(), stays(why)))])?;
+    }
     Ok(())
 }
 
@@ -190,6 +216,7 @@ fn stays(why: &Stays) -> String {
         Stays::Open(_) => "open in a process".to_owned(),
         Stays::Unknown => "perhaps open, which cannot be asked here: say --closed when the agents are".to_owned(),
         Stays::LastCopy => "the only whole copy: the session was rewritten or is gone".to_owned(),
+        Stays::Unclaimed => "not yet 30 days old".to_owned(),
         Stays::Failed(why) => format!("could not be taken away: {why}"),
     }
 }
@@ -215,7 +242,9 @@ fn standing(standing: &Standing) -> String {
         }
         Standing::Original => "holds its original bytes already".to_owned(),
         Standing::Changed => "was rewritten since: only --undo ID --to FILE brings the original".to_owned(),
-        Standing::Missing => "is not there any more: only --undo ID --to FILE brings the original".to_owned(),
+        Standing::Missing => {
+            "is not there any more: name its new place (--undo ID PATH), or take --to FILE for the original".to_owned()
+        }
         Standing::Undone => "was taken back before".to_owned(),
     }
 }

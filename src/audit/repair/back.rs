@@ -10,6 +10,7 @@ use super::{Applied, Options};
 use crate::audit::files::is_session_or_index;
 use crate::audit::layers::folder_name;
 use crate::audit::{is_session, keep, shape_of};
+use crate::commit::journal::KeptFile;
 use crate::commit::tidy::Remaining;
 use crate::commit::{self, Error, Locked, Outcome, Proof, Stage, Undo, Undone, Verify, settle};
 use crate::dialect::Dialect;
@@ -94,11 +95,29 @@ impl<'a> Known<'a> {
         Ok(plan::state(&self.read(session, source)?, &self.plan_options()))
     }
 
+    fn holds_records(&self, session: &Path) -> bool {
+        let read = Source::open(session).and_then(|source| self.read(session, source));
+        read.is_ok_and(|session| !session.facts.records.is_empty())
+    }
+
     /// The proof of original bytes with appended lines behind them.
     fn undone(&self, proof: &Proof<'_>) -> io::Result<Vec<String>> {
-        let Stage::Undo { appended } = proof.stage else {
+        if let Stage::Undo { witnessed: false, .. } = proof.stage
+            && !self.holds_records(proof.session)
+        {
+            let why = "its original does not lie beside it any more, and what has its name is no session";
+            return Ok(vec![why.to_owned()]);
+        }
+        // What an earlier version took for a session must find its way back too; no rule says anything of its lines.
+        if !self.has(proof.session) {
+            return Ok(Vec::new());
+        }
+        let Stage::Undo { appended, .. } = proof.stage else {
             return self.late(None, proof);
         };
+        if appended == 0 {
+            return Ok(Vec::new());
+        }
         let new = Source::open(proof.bytes)?;
         let alone = Source::spliced(&new, &[Piece::Base(0, new.size().saturating_sub(appended))]);
         let original = self.state(proof.session, alone)?;
@@ -154,18 +173,18 @@ pub struct Late {
     pub outcomes: Vec<Applied>,
     /// Sessions that were left alone, because they are in use.
     pub refused: Vec<Refused>,
-    /// Kept files of sessions that this run is not about: where, and how many bytes.
-    pub elsewhere: Vec<(PathBuf, PathBuf, u64)>,
+    /// Kept files of sessions that this run is not about.
+    pub elsewhere: Vec<(PathBuf, KeptFile)>,
 }
 
 /// Late lines of files that lost their name in an earlier run.
 pub fn bring_over(locked: &Locked, remaining: &[Remaining], known: &Known<'_>, door: &commit::Options) -> Late {
     let mut late = Late::default();
-    let refusals = if remaining.iter().any(|r| r.file.late > 0) { known.refusals() } else { Vec::new() };
+    let refusals = if remaining.iter().any(|r| r.file.holds_more()) { known.refusals() } else { Vec::new() };
     let mut seen = Vec::new();
-    for left in remaining.iter().filter(|left| left.file.late > 0) {
+    for left in remaining.iter().filter(|left| left.file.holds_more()) {
         if !known.has(&left.session) {
-            late.elsewhere.push((left.session.clone(), left.file.path.clone(), left.file.late));
+            late.elsewhere.push((left.session.clone(), left.file.clone()));
             continue;
         }
         if seen.contains(&left.id) {
@@ -186,8 +205,7 @@ pub fn bring_over(locked: &Locked, remaining: &[Remaining], known: &Known<'_>, d
                 let outcomes: Vec<Outcome> = settle(vec![(swapped, verify)], door);
                 late.outcomes.extend(outcomes.into_iter().map(|o| Applied::new(left.session.clone(), o)));
             }
-            // Of an entry that is not in effect any more the kept file is the user's to look at.
-            Err(_) => late.elsewhere.push((left.session.clone(), left.file.path.clone(), left.file.late)),
+            Err(_) => late.elsewhere.push((left.session.clone(), left.file.clone())),
         }
     }
     late

@@ -7,7 +7,6 @@ use super::{Repair, past};
 use crate::audit::repair::{Refused, back};
 use crate::commit::{self, Journal, Locked};
 use crate::report::out;
-use crate::rules::counted;
 
 /// What the start brought.
 #[derive(Default)]
@@ -52,28 +51,16 @@ impl Started {
                 out::complain("note", &format!("'{}' was taken away: nobody used it", path.display()), &[], None);
             }
         }
-        if swept.remaining.iter().all(|left| left.file.late == 0) {
+        if swept.remaining.iter().all(|left| !left.file.holds_more()) {
             return;
         }
         let known = back::Known::of(repair.discovery.clone(), repair.options);
         let late = back::bring_over(locked, &swept.remaining, &known, &repair.arguments.door());
         for applied in &late.outcomes {
-            let name = applied.path.display();
-            if let Some(merged) = applied.merged {
-                let lines = counted(merged.lines, "line");
-                let fact = format!("{lines} that were written late were brought over to '{name}'");
-                out::complain("note", &fact, &[], None);
-            }
-            for left in &applied.unmerged {
-                let fact = format!("late bytes of '{name}' stay in '{}': {}", left.file.path.display(), left.why);
-                out::complain("warning", &fact, &[], None);
-                self.unmerged = true;
-            }
+            self.unmerged |= past::tell_late(applied);
         }
-        for (session, kept, bytes) in &late.elsewhere {
-            let bytes = counted(*bytes, "byte");
-            let fact = format!("{bytes} that were written late to '{}' are in '{}'", session.display(), kept.display());
-            out::complain("note", &fact, &[], Some("repair that session to bring them over"));
+        for (session, kept) in &late.elsewhere {
+            past::tell_held(session, kept);
         }
         self.refused.extend(late.refused);
     }

@@ -46,6 +46,7 @@ mod calls {
     pub(in crate::commit) fn no_room(error: &io::Error) -> bool { error.kind() == io::ErrorKind::StorageFull }
     pub(in crate::commit) fn read_only(error: &io::Error) -> bool { error.kind() == io::ErrorKind::PermissionDenied }
     pub(in crate::commit) fn is_link(_error: &io::Error) -> bool { false }
+    pub(in crate::commit) fn effective_user() -> u32 { 0 }
     pub(in crate::commit) fn stat(_file: &File) -> io::Result<Stat> { nowhere() }
     pub(in crate::commit) fn read_at(_file: &File, _offset: u64, _buf: &mut [u8]) -> io::Result<usize> { nowhere() }
     pub(in crate::commit) fn write(_file: &File, _bytes: &[u8]) -> io::Result<()> { nowhere() }

@@ -178,6 +178,11 @@ pub(in crate::commit) fn is_link(error: &io::Error) -> bool {
         || error.raw_os_error() == Some(Errno::MLINK.raw_os_error())
 }
 
+/// The user as whom we act.
+pub(in crate::commit) fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// What the system says about an open file.
 pub(in crate::commit) fn stat(file: &File) -> io::Result<Stat> {
     Ok(from_rustix(&fstat(file)?))

@@ -34,6 +34,17 @@ fn work(task: &str, house: &House) {
             let out = settle(vec![(swapped, &agree)], &quick()).remove(0);
             assert!(out.unmerged.is_empty() && out.merged.is_some(), "{out:?}");
         }
+        "undo late" => {
+            let kept = house.beside().remove(0);
+            append(&house.store().join(kept), LATE);
+            fs::write(house.root.join("written"), b"").unwrap();
+            work("undo", house);
+        }
+        "undo moved" => {
+            let id = house.journal().list().unwrap()[0].id.clone();
+            let undo = Undo { id: &id, only: Some(&path), appended: true, verify: &agree };
+            house.lock().undo(&undo, &quick()).unwrap();
+        }
         other => panic!("no such task: {other}"),
     }
 }
@@ -47,8 +58,21 @@ fn killed_child() {
 fn prepared(task: &str) -> (House, PathBuf) {
     let house = House::fast();
     let path = house.session("s.jsonl", OLD);
-    if task == "undo" {
-        repair(&house, &path).unwrap();
+    match task {
+        "undo" | "undo late" => drop(repair(&house, &path).unwrap()),
+        "undo moved" => {
+            let (old, new) = (house.root.join("old"), house.store());
+            repair(&house, &path).unwrap();
+            let text = house.store();
+            // The store was elsewhere when the session was repaired.
+            for run in house.journal().list().unwrap() {
+                let manifest = run.entries[0].folder.join("manifest.json");
+                let was = fs::read_to_string(&manifest).unwrap();
+                fs::write(&manifest, was.replace(text.to_str().unwrap(), old.to_str().unwrap())).unwrap();
+            }
+            assert!(new.is_dir() && !old.exists());
+        }
+        _ => {}
     }
     (house, path)
 }
@@ -122,7 +146,8 @@ fn check(task: &str, house: &House, path: &Path, was: (u32, u32, u32, i64, i64),
             set.extend(entry.kept.iter().map(|k| k.path.file_name().unwrap().to_str().unwrap().to_owned()));
             set
         });
-    for name in house.beside() {
+    let elsewhere = task == "undo moved";
+    for name in house.beside().into_iter().filter(|_| !elsewhere) {
         assert!(named.contains(&name), "{at}: {name} is not in the journal");
     }
     // No byte is lost: late ones are at the name, or in a kept file that the journal names.
@@ -149,12 +174,13 @@ fn back_to_the_original(task: &str, house: &House, path: &Path, was: (u32, u32, 
         let in_effect = entry.manifest.state != State::Undone && entry.manifest.undoes.is_none();
         if in_effect && fs::read(path).unwrap() != OLD {
             let undo = Undo { id: &run.id, only: None, appended: true, verify: &agree };
+            let undo = Undo { only: (task == "undo moved").then_some(path), ..undo };
             let undone = house.lock().undo(&undo, &quick()).unwrap_or_else(|e| panic!("{at}: undo: {e}"));
             assert!(undone.failed.is_empty(), "{at}: {:?}", undone.failed);
         }
     }
     let bytes = fs::read(path).unwrap();
-    if task == "late" && bytes != OLD {
+    if task.ends_with("late") && bytes != OLD {
         assert_eq!(bytes, [OLD, LATE].concat(), "{at}");
         // For the next round: as it was.
         house.session("s.jsonl", OLD);
@@ -172,6 +198,16 @@ fn killed_in_a_repair() {
 #[test]
 fn killed_in_an_undo() {
     matrix("undo", None);
+}
+
+#[test]
+fn killed_in_an_undo_that_brings_late_lines_along() {
+    matrix("undo late", None);
+}
+
+#[test]
+fn killed_in_an_undo_at_a_new_place() {
+    matrix("undo moved", None);
 }
 
 #[test]

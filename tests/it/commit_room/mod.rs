@@ -11,5 +11,6 @@ mod faults;
 mod late;
 mod replace;
 mod support;
+mod tampered;
 mod tidy;
 mod undo;

@@ -64,7 +64,7 @@ fn a_kept_file_stays_while_it_is_needed() {
 
     // Another file under its name is not ours.
     fs::rename(&kept, house.root.join("away")).unwrap();
-    fs::write(&kept, OLD).unwrap();
+    fs::write(&kept, b"{\"n\":1}\nof somebody else, and as long\n").unwrap();
     let swept = lock.sweep(in_hours(25), false).unwrap();
     assert!(swept.removed.is_empty() && kept.exists());
 }
@@ -82,14 +82,16 @@ fn what_was_kept_of_a_deleted_session_goes_on_demand() {
     fs::write(&other, b"mine\n").unwrap();
     let month = in_hours(31 * 24);
     assert_eq!(stays(&lock.sweep(month, true).unwrap()), [Stays::LastCopy, Stays::LastCopy]);
-    assert_eq!(stays(&lock.sweep_deleted(in_hours(29 * 24), true).unwrap()), [Stays::LastCopy, Stays::LastCopy]);
+    assert_eq!(stays(&lock.sweep_deleted(in_hours(29 * 24), true, &[]).unwrap()), [Stays::LastCopy, Stays::LastCopy]);
     // A line that a writer still wrote is nowhere else.
     append(&kept, LATE);
-    assert_eq!(stays(&lock.sweep_deleted(month, true).unwrap())[0], Stays::HoldsMore);
+    assert_eq!(stays(&lock.sweep_deleted(month, true, &[]).unwrap())[0], Stays::HoldsMore);
     fs::write(&kept, OLD).unwrap();
-    let swept = lock.sweep_deleted(month, true).unwrap();
+    let swept = lock.sweep_deleted(month, true, &[]).unwrap();
     assert_eq!((swept.removed, stays_there.exists()), (vec![kept], true));
     assert!(lock.sweep(month, true).unwrap().remaining.len() == 1);
+    // The journal has forgotten it too; the other session's entry stays.
+    assert_eq!(house.journal().list().unwrap().len(), 1);
 }
 
 const LATE: &[u8] = b"{\"n\":\"late\"}\n";
@@ -179,4 +181,43 @@ fn generated_pages_get_their_folder() {
     output::write_generated(&folder, "a.1", b".TH A").unwrap();
     assert_eq!(fs::read(folder.join("a.1")).unwrap(), b".TH A");
     assert!(output::write_generated(&folder, "../a.1", b"x").is_err());
+}
+
+/// An original whose entry is lost, or whose folder was copied, is found and goes on demand, a month later.
+#[test]
+fn originals_that_no_entry_knows_are_found() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let kept = repair(&house, &path).unwrap().kept;
+    let copied = house.root.join("copy");
+    fs::create_dir(&copied).unwrap();
+    let copy = copied.join(kept.file_name().unwrap());
+    fs::copy(&kept, &copy).unwrap();
+    let stranger = house.store().join(".sid-audit-0badcafe.kept");
+    let bystanders = [house.store().join(".sid-audit-0badcafe.kept.txt"), house.store().join(".sid-audit-x.kept")];
+    for file in bystanders.iter().chain([&stranger]) {
+        fs::write(file, OLD).unwrap();
+    }
+    let folders = [copied];
+    let found = house.journal().strangers(&folders).unwrap();
+    assert_eq!((found.paths, found.unsure), (vec![copy.clone(), stranger.clone()], false));
+
+    let lock = house.lock();
+    let swept = lock.sweep_deleted(in_hours(29 * 24), true, &folders).unwrap();
+    assert_eq!(swept.strangers.iter().map(|(_, why)| why.clone()).collect::<Vec<_>>(), vec![Stays::Unclaimed; 2]);
+    lock.sweep_deleted(in_hours(31 * 24), true, &folders).unwrap();
+    assert!(!copy.exists() && !stranger.exists() && bystanders.iter().all(|file| file.exists()));
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+}
+
+/// In a home that was copied every file has another inode: its bytes tell that it is ours.
+#[test]
+fn a_copied_original_is_known_by_its_bytes() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let kept = repair(&house, &path).unwrap().kept;
+    fs::copy(&kept, house.root.join("k")).unwrap();
+    fs::rename(house.root.join("k"), &kept).unwrap();
+    assert!(house.journal().strangers(&[]).unwrap().paths.is_empty());
+    assert_eq!(house.lock().sweep(in_hours(25), true).unwrap().removed, [kept]);
 }

@@ -62,7 +62,7 @@ fn appended_lines_are_carried_over_when_the_caller_agrees() {
     };
     assert!(matches!(ask(false, &agree), Err(Error::Refused(Refusal::Appended { bytes: 8, .. }))));
     let disagree = |proof: &Proof<'_>| {
-        assert_eq!(proof.stage, Stage::Undo { appended: 8 });
+        assert_eq!(proof.stage, Stage::Undo { appended: 8, witnessed: true });
         assert_eq!(fs::read(proof.bytes).unwrap(), [OLD, b"{\"n\":4}\n"].concat());
         Err(vec!["C203".to_owned()])
     };
@@ -256,4 +256,103 @@ fn on_another_disk_the_kept_files_stay_beside_the_session() {
     assert_eq!(fs::read(&path).unwrap(), OLD);
     assert_eq!(house.beside().len(), 2);
     assert_eq!(other.journal().list().unwrap()[0].entries[0].manifest.state, State::Undone);
+}
+
+const LATE: &[u8] = b"{\"n\":\"late\"}\n";
+
+/// What a writer still wrote to the old file comes along with the undo.
+#[test]
+fn late_lines_come_along() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let out = repair(&house, &path).unwrap();
+    append(&out.kept, LATE);
+    let undone = undo(&house.lock(), &out.id.run).unwrap();
+    assert_eq!(undone.late[0].merged.map(|m| m.lines), Some(1));
+    assert_eq!(fs::read(&path).unwrap(), [OLD, LATE].concat());
+}
+
+/// Lines that come after the undo are brought over by the next run, behind the original.
+#[test]
+fn late_lines_of_an_undone_repair_are_brought_over() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let out = repair(&house, &path).unwrap();
+    let mut held = fs::OpenOptions::new().append(true).open(&out.kept).unwrap();
+    let lock = house.lock();
+    undo(&lock, &out.id.run).unwrap();
+    std::io::Write::write_all(&mut held, LATE).unwrap();
+    let swapped = lock.reopen(&out.id).unwrap();
+    let settled = settle(vec![(swapped, &agree)], &quick()).remove(0);
+    assert!(settled.unmerged.is_empty(), "{settled:?}");
+    assert_eq!(fs::read(&path).unwrap(), [OLD, LATE].concat());
+}
+
+/// An old file that was written over through a descriptor is told, however long it is now.
+#[test]
+fn a_rewritten_old_file_is_told() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let out = repair(&house, &path).unwrap();
+    for bytes in [&LATE[..], &vec![b'x'; OLD.len()], &vec![b'x'; OLD.len() + 9]] {
+        fs::write(&out.kept, bytes).unwrap();
+        let kept = house.journal().list().unwrap()[0].entries[0].kept[0].clone();
+        assert!(kept.rewritten && kept.holds_more(), "{kept:?}");
+    }
+    let undone = undo(&house.lock(), &out.id.run).unwrap();
+    assert!(undone.late[0].unmerged[0].file.rewritten, "{undone:?}");
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+/// A folder that was moved, or copied into a store that was made anew: the new place is named, as a file or a folder.
+#[test]
+fn a_session_that_was_moved_is_undone_at_its_new_place() {
+    for by_folder in [false, true] {
+        let house = House::new();
+        let path = house.session("s.jsonl", OLD);
+        let id = repair(&house, &path).unwrap().id.run;
+        let new = house.root.join("moved");
+        fs::rename(house.store(), &new).unwrap();
+        let lock = house.lock();
+        assert!(undo(&lock, &id).is_err());
+        let place = if by_folder { new.clone() } else { new.join("s.jsonl") };
+        let wrong = Undo { id: &id, only: Some(&house.root), appended: true, verify: &agree };
+        assert!(matches!(lock.undo(&wrong, &quick()), Err(Error::Journal { .. })));
+        lock.undo(&Undo { only: Some(&place), ..wrong }, &quick()).unwrap();
+        assert_eq!(fs::read(new.join("s.jsonl")).unwrap(), OLD);
+        assert_eq!(fs::read_dir(&new).unwrap().count(), 1, "the kept files went into the journal");
+        let entry = &house.journal().list().unwrap()[0].entries[0];
+        assert_eq!(entry.manifest.path.to_path(), new.join("s.jsonl").canonicalize().unwrap());
+    }
+}
+
+/// Where the original does not lie beside the file any more, the proof is asked, and can refuse.
+#[test]
+fn without_its_original_beside_it_a_file_is_only_undone_if_the_proof_agrees() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let out = repair(&house, &path).unwrap();
+    fs::remove_file(&out.kept).unwrap();
+    let lock = house.lock();
+    let disagree = |proof: &Proof<'_>| {
+        assert_eq!(proof.stage, Stage::Undo { appended: 0, witnessed: false });
+        Err(vec!["no session".to_owned()])
+    };
+    let failed = lock.undo(&Undo { id: &out.id.run, only: None, appended: true, verify: &disagree }, &quick()).unwrap();
+    assert!(failed.failed.len() == 1 && house.beside().is_empty(), "{failed:?}");
+    assert_eq!(fs::read(&path).unwrap(), NEW);
+    undo(&lock, &out.id.run).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
+}
+
+/// An entry that was only begun when the process ended does not stand in the way of the others.
+#[test]
+fn an_entry_that_was_only_begun_shuts_nothing_out() {
+    let house = House::new();
+    let path = house.session("s.jsonl", OLD);
+    let id = repair(&house, &path).unwrap().id.run;
+    fs::create_dir(house.journal().root().join("runs").join(&id).join("0002")).unwrap();
+    assert_eq!(standing(&house, &id), Standing::AsRepaired);
+    undo(&house.lock(), &id).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), OLD);
 }
