@@ -82,7 +82,7 @@ impl Input {
     pub fn is_empty(&self) -> bool {
         self.stdin.is_none()
             && self.discovery.errors.is_empty()
-            && !self.discovery.files.iter().any(|file| file.kind != FileKind::Other)
+            && !self.discovery.files.iter().any(|file| !matches!(file.kind, FileKind::Other | FileKind::Foreign))
     }
 
     /// The stores that are read: no output goes there.

@@ -49,6 +49,8 @@ pub enum FileKind {
     SyncCopy,
     /// A `.jsonl` that is no session of this store, or a transcript that its agent put aside.
     Other,
+    /// A file in which no record is one that an agent writes, and whose place makes no session of it either.
+    Foreign,
 }
 
 impl FileKind {
@@ -85,7 +87,7 @@ pub(crate) enum Named {
     Is(FileKind),
     /// sid-code's session or sidechain; the first record tells.
     AskSid,
-    /// Some agent's session, or none; the records tell.
+    /// Some agent's session, or none; the records tell. In an agent's own folder a name that the agent does not give.
     AskAny,
     /// Perhaps one of sid-code's JSON documents; its first bytes tell.
     AskJson,
@@ -121,8 +123,10 @@ pub(crate) fn by_name(layout: Layout, name: &[u8], names: &Names<'_>, shallow: b
         Layout::SidSessions | Layout::SidProject => match (stem, json) {
             (None, None) => Named::Nothing,
             _ if copy() => Named::Is(SyncCopy),
-            (Some(_), _) => Named::AskSid,
-            _ => Named::Is(Whole),
+            (Some(stem), _) if is_session_id(stem) || is_sidechain_name(stem, names) => Named::AskSid,
+            (Some(_), _) => Named::AskAny,
+            (_, Some(stem)) if is_session_id(stem) => Named::Is(Whole),
+            _ => Named::AskJson,
         },
         Layout::SidSummaries if json.is_some() => Named::Is(Summary),
         Layout::SidCheckpoint if name == b"index.json" => Named::Is(CheckpointIndex),
@@ -151,6 +155,11 @@ pub(crate) fn by_name(layout: Layout, name: &[u8], names: &Names<'_>, shallow: b
         Layout::ClaudeSpilled => Named::Is(SpilledOutput),
         Layout::ClaudeBackup if is_backup(name) => Named::Is(FileBackup),
         Layout::ClaudeRegistry if json.is_some_and(all_digits) => Named::Is(Registration),
+        Layout::PiSessions | Layout::PiProject | Layout::OpenclawSessions
+            if stem.is_some_and(|stem| !is_pi_name(stem)) && !is_openclaw_sidecar(name) && !copy() =>
+        {
+            Named::AskAny
+        }
         Layout::PiSessions | Layout::PiProject => aside(match stem {
             Some(_) if is_openclaw_sidecar(name) => None,
             Some(_) if copy() => Some(SyncCopy),
@@ -217,6 +226,14 @@ pub(crate) fn is_uuid(stem: &[u8]) -> bool {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+/// The names that pi and OpenClaw give: the time and an id, or an id and what it is about.
+fn is_pi_name(stem: &[u8]) -> bool {
+    const TIME: &[u8] = b"0000-00-00T00-00-00-000Z_";
+    let timed = stem.len() > TIME.len()
+        && TIME.iter().zip(stem).all(|(form, byte)| if *form == b'0' { byte.is_ascii_digit() } else { form == byte });
+    timed || stem.split_at_checked(36).is_some_and(|(id, rest)| is_uuid(id) && matches!(rest, [] | [b'-', ..]))
 }
 
 /// OpenClaw keeps much beside a session that ends in `.jsonl` and is none.

@@ -29,5 +29,5 @@ pub use layout::Layout;
 pub use lines::{Line, Lines};
 pub use liveness::{Registration, State};
 pub use name::FileName;
-pub use sniff::{Document, Shape, sniff, sniff_document};
+pub use sniff::{Document, Shape, recognise, sniff, sniff_document};
 pub use source::Source;

@@ -1,24 +1,26 @@
-//! Whose records these are, from the first 64 KiB of a file.
+//! Whose records these are, as far as the records themselves tell.
 //!
-//! It tells agents apart and no more: what a record means is `record`'s business. The first line that parses and bears
-//! a sign of one agent decides. A line that does not parse (damaged, or longer than what is read) is searched for the
-//! same signs as bytes, and that is used only if no whole line decides. Keys inside strings do not mislead the search:
-//! their quotes are escaped there.
+//! It tells agents apart and no more: what a record means is `record`'s business. The first whole record of an agent
+//! decides; it may share its line with damage. Where there is none, the bytes are searched for the same signs, which
+//! tells the agent of a damaged session in its own place, but makes a session of nothing: rows of other programs are
+//! JSON, too. Keys inside strings do not mislead the search: their quotes are escaped there.
 
+use std::fmt;
 use std::io;
 
-use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny};
-use serde_json::Value;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::source::Source;
 use crate::dialect::Dialect;
 
-/// How much of a file is looked at.
+/// How much of a file is looked at before all of it is.
 const SNIFFED: usize = 64 * 1024;
 
 /// Enough for the first record of nearly every session.
 const FIRST_LOOK: usize = 4 * 1024;
+
+/// At how many places of a damaged line a whole record is looked for.
+const TRIES: usize = 32;
 
 /// What the first records of a file are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,34 +46,75 @@ impl Shape {
             _ => None,
         }
     }
+
+    /// Whether a person who insists on that agent means such records.
+    fn is_of(self, wanted: Option<Dialect>) -> bool {
+        match (self.dialect(), wanted) {
+            (Some(own), Some(wanted)) => own == wanted || (own.is_pi() && wanted.is_pi()),
+            (None, Some(_)) => false,
+            (_, None) => true,
+        }
+    }
 }
 
-/// Looks at the first records of a `.jsonl` file.
+/// What was seen in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Whose it is.
+    pub shape: Shape,
+    /// Whether a whole record says so, not merely a sign in damaged bytes.
+    pub by_record: bool,
+    /// Whether most lines of its beginning are no JSON object: a text that quotes a record.
+    pub prose: bool,
+}
+
+/// Looks at the first records of a file; signs in damaged bytes count as well.
 ///
 /// # Errors
 /// Whatever the system says.
 pub fn sniff(source: &Source) -> io::Result<Shape> {
+    Ok(head(source, None)?.shape)
+}
+
+/// Looks for a whole record: in the beginning of a file, and in the rest where the beginning does not show that other
+/// programs write it, or where a person insists on an agent.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn recognise(source: &Source, wanted: Option<Dialect>) -> io::Result<Seen> {
+    let seen = head(source, wanted)?;
+    let other_program = seen.shape == Shape::Foreign && wanted.is_none();
+    if seen.by_record || other_program || source.size() <= SNIFFED as u64 {
+        return Ok(seen);
+    }
+    let mut lines = source.lines();
+    while let Some(line) = lines.next_line()? {
+        if let Some(shape) = record_of(line.bytes.trim_ascii()).or_else(|| record_within(line.bytes))
+            && shape.is_of(wanted)
+        {
+            return Ok(Seen { shape, by_record: true, ..seen });
+        }
+    }
+    Ok(seen)
+}
+
+fn head(source: &Source, wanted: Option<Dialect>) -> io::Result<Seen> {
     let size = source.size();
     let head = source.read_range(0, FIRST_LOOK as u64)?;
     let whole = head.len() as u64 >= size;
-    let first = shape(&head, whole);
-    if whole || matches!(first, Seen { sure: true, .. }) {
-        return Ok(first.shape);
+    let first = seen(&head, whole, wanted);
+    if whole || first.by_record {
+        return Ok(first);
     }
     let head = source.read_range(0, SNIFFED as u64)?;
     let whole = head.len() as u64 >= size;
-    Ok(shape(&head, whole).shape)
+    Ok(seen(&head, whole, wanted))
 }
 
-/// What was seen, and whether a whole record said so.
-struct Seen {
-    shape: Shape,
-    sure: bool,
-}
-
-fn shape(head: &[u8], whole: bool) -> Seen {
+fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>) -> Seen {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let (mut sign, mut foreign) = (None, false);
+    let (mut record, mut sign, mut foreign) = (None, None, false);
+    let (mut objects, mut others) = (0, 0);
     let mut rest = head;
     while !rest.is_empty() {
         let end = memchr::memchr(b'\n', rest);
@@ -80,69 +123,57 @@ fn shape(head: &[u8], whole: bool) -> Seen {
         if line.is_empty() {
             continue;
         }
+        let object = line.first() == Some(&b'{');
+        objects += usize::from(object);
+        others += usize::from(!object);
+        if record.is_some() {
+            continue;
+        }
         // the last line may go on beyond what was read; then it does not parse and is searched only
-        // (and serde would take an array for a record)
-        let probe = (line.first() == Some(&b'{')).then(|| serde_json::from_slice::<Probe>(line).ok()).flatten();
-        match probe.map(|probe| probe.shape()) {
-            Some(Some(shape)) => return Seen { shape, sure: true },
-            Some(None) => foreign = foreign || end.is_some() || whole,
-            None => sign = sign.or_else(|| sign_of(line)),
+        let complete = end.is_some() || whole;
+        match Probe::of(line) {
+            Some(probe) => {
+                record = probe.shape().filter(|shape| shape.is_of(wanted));
+                foreign = foreign || (record.is_none() && complete);
+            }
+            None => {
+                record = complete.then(|| record_within(line)).flatten().filter(|shape| shape.is_of(wanted));
+                sign = sign.or_else(|| sign_of(line));
+            }
         }
     }
-    let shape = match (sign, foreign) {
+    let shape = match (record.or(sign), foreign) {
         (Some(shape), _) => shape,
         (None, true) => Shape::Foreign,
         (None, false) => Shape::Unknown,
     };
-    Seen { shape, sure: false }
+    Seen { shape, by_record: record.is_some(), prose: others > objects }
 }
 
-/// The keys of a record that tell agents apart.
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Probe {
-    #[serde(rename = "type")]
-    kind: Value,
-    #[serde(deserialize_with = "present")]
-    uuid: bool,
-    #[serde(rename = "parentUuid", deserialize_with = "present")]
-    parent_uuid: bool,
-    #[serde(rename = "leafUuid", deserialize_with = "present")]
-    leaf_uuid: bool,
-    #[serde(rename = "sessionId", deserialize_with = "present")]
-    session_id: bool,
-    #[serde(rename = "parentId", deserialize_with = "present")]
-    parent_id: bool,
-    #[serde(deserialize_with = "present")]
-    id: bool,
-    #[serde(deserialize_with = "present")]
-    cwd: bool,
-    #[serde(deserialize_with = "present")]
-    version: bool,
-    #[serde(deserialize_with = "present")]
-    message: bool,
-    #[serde(deserialize_with = "present")]
-    key: bool,
-    #[serde(deserialize_with = "present")]
-    role: bool,
-    #[serde(deserialize_with = "present")]
-    turn: bool,
-    #[serde(deserialize_with = "present")]
-    display: bool,
-    #[serde(deserialize_with = "present")]
-    project: bool,
-    #[serde(rename = "pastedContents", deserialize_with = "present")]
-    pasted: bool,
+fn record_of(line: &[u8]) -> Option<Shape> {
+    Probe::of(line)?.shape()
 }
 
-/// A key that is there, whatever its value (`null` too).
-fn present<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
-    IgnoredAny::deserialize(value).map(|_| true)
+/// A whole record on a line that is none as a whole: behind NULs, behind a record that was cut, before another one.
+fn record_within(line: &[u8]) -> Option<Shape> {
+    memchr::memmem::find_iter(line, b"{\"").take(TRIES).find_map(|at| {
+        let mut values = serde_json::Deserializer::from_slice(&line[at..]).into_iter::<Probe>();
+        values.next()?.ok()?.shape()
+    })
 }
 
-/// Claude Code's record types that carry neither `parentUuid` nor, always, `sessionId`.
-const CLAUDE_TYPES: [&str; 12] = [
-    "summary",
+/// The members of a record, as far as they tell agents apart.
+struct Probe(Vec<(String, Value)>);
+
+enum Value {
+    Text(String),
+    /// An object, and whether it has a `role`.
+    Object(bool),
+    Other,
+}
+
+/// Claude Code's record types that need no other sign.
+const CLAUDE_TYPES: [&str; 11] = [
     "file-history-snapshot",
     "file-history-delta",
     "queue-operation",
@@ -156,34 +187,173 @@ const CLAUDE_TYPES: [&str; 12] = [
     "attribution-snapshot",
 ];
 
+/// Its record types with common names, which name their session.
+const CLAUDE_SESSION_TYPES: [&str; 8] =
+    ["agent-name", "agent-color", "agent-setting", "tag", "mode", "bridge-session", "content-replacement", "cost-state"];
+
+/// The types of pi's entries but for messages, those of OpenClaw among them.
+const PI_TYPES: [&str; 12] = [
+    "thinking_level_change",
+    "model_change",
+    "compaction",
+    "branch_summary",
+    "custom",
+    "custom_message",
+    "label",
+    "session_info",
+    "usage",
+    "context_edit",
+    "leaf",
+    "reset",
+];
+
 impl Probe {
+    /// The members of a line that is one JSON object (serde would take an array for one).
+    fn of(line: &[u8]) -> Option<Probe> {
+        (line.first() == Some(&b'{')).then(|| serde_json::from_slice(line).ok())?
+    }
+
+    /// The value of a member. Of two with one name JavaScript takes the last.
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     fn shape(&self) -> Option<Shape> {
-        let kind = self.kind.as_str().unwrap_or_default();
+        let kind = self.text("type").unwrap_or_default();
+        let message = matches!(self.get("message"), Some(Value::Object(_)));
+        if self.is_sidechain(kind) {
+            Some(Shape::SidSidechain)
+        } else if self.is_sid(kind, message) {
+            Some(Shape::Session(Dialect::Sid))
+        } else if self.is_claude(kind) {
+            Some(Shape::Session(Dialect::Claude))
+        } else if self.is_pi(kind) {
+            Some(Shape::Session(Dialect::Pi))
+        } else {
+            let history = self.has("display") && (self.has("project") || self.has("pastedContents"));
+            history.then_some(Shape::History)
+        }
+    }
+
+    fn is_sidechain(&self, kind: &str) -> bool {
         match kind {
-            "sidechain_start" | "sidechain_end" => return Some(Shape::SidSidechain),
-            "session_start" | "user_message" | "assistant_message" | "context_compact" | "session_end" => {
-                return Some(Shape::Session(Dialect::Sid));
+            "sidechain_start" | "sidechain_end" => true,
+            "message" => self.has("role") && self.has("turn"),
+            _ => false,
+        }
+    }
+
+    fn is_sid(&self, kind: &str, message: bool) -> bool {
+        match kind {
+            "session_start" => self.has("parentUuid") || self.has("schemaCompat") || self.has("version"),
+            "user_message" | "assistant_message" | "tool_result" => message,
+            "metadata" => self.has("key") && self.has("uuid"),
+            "context_compact" | "session_end" => self.has("parentUuid"),
+            _ => false,
+        }
+    }
+
+    fn is_claude(&self, kind: &str) -> bool {
+        let speaks = matches!(self.get("message"), Some(Value::Object(true)));
+        match kind {
+            "" => false,
+            "user" | "assistant" | "system" | "attachment" | "progress" => {
+                self.has("parentUuid") || (self.text("uuid").is_some() && (speaks || self.has("sessionId")))
             }
-            "metadata" if self.key => return Some(Shape::Session(Dialect::Sid)),
-            "tool_result" if self.message => return Some(Shape::Session(Dialect::Sid)),
-            "message" if self.role && self.turn => return Some(Shape::SidSidechain),
-            "session" if self.id || self.cwd || self.version => return Some(Shape::Session(Dialect::Pi)),
-            _ => {}
+            "summary" => self.has("leafUuid"),
+            _ if CLAUDE_TYPES.contains(&kind) => true,
+            _ if CLAUDE_SESSION_TYPES.contains(&kind) => self.has("sessionId"),
+            _ => self.has("parentUuid") && self.has("uuid"),
         }
-        let conversation = matches!(kind, "user" | "assistant" | "system" | "attachment" | "progress");
-        if self.parent_uuid
-            || self.leaf_uuid
-            || CLAUDE_TYPES.contains(&kind)
-            || (self.session_id && !kind.is_empty())
-            || (conversation && (self.uuid || self.message))
-        {
-            return Some(Shape::Session(Dialect::Claude));
+    }
+
+    fn is_pi(&self, kind: &str) -> bool {
+        let placed = self.has("timestamp") || self.has("parentId");
+        match kind {
+            "session" => self.text("id").is_some() && (self.has("cwd") || self.has("version")),
+            // version 1 has neither `id` nor `parentId`
+            "message" => matches!(self.get("message"), Some(Value::Object(true))) && placed,
+            _ if PI_TYPES.contains(&kind) => self.text("id").is_some() && self.has("parentId"),
+            _ => false,
         }
-        // version 1 of pi has no parentId
-        if self.parent_id || (kind == "message" && self.message) {
-            return Some(Shape::Session(Dialect::Pi));
+    }
+}
+
+impl<'de> Deserialize<'de> for Probe {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Probe;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Probe, A::Error> {
+                let mut members = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    // of most members it is enough that they are there, and nothing that they hold is wrong
+                    let value = match name.as_str() {
+                        "type" | "uuid" | "id" | "message" => map.next_value()?,
+                        _ => map.next_value::<IgnoredAny>().map(|_| Value::Other)?,
+                    };
+                    members.push((name, value));
+                }
+                Ok(Probe(members))
+            }
         }
-        (self.display && (self.project || self.pasted)).then_some(Shape::History)
+        deserializer.deserialize_map(Members)
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shallow;
+        impl<'de> Visitor<'de> for Shallow {
+            type Value = Value;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+                Ok(Value::Text(text.to_owned()))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+                let mut role = false;
+                while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    role = role || name == "role";
+                }
+                Ok(Value::Object(role))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Value::Other)
+            }
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Other)
+            }
+            fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
+                Ok(Value::Other)
+            }
+            fn visit_i64<E>(self, _: i64) -> Result<Value, E> {
+                Ok(Value::Other)
+            }
+            fn visit_u64<E>(self, _: u64) -> Result<Value, E> {
+                Ok(Value::Other)
+            }
+            fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
+                Ok(Value::Other)
+            }
+        }
+        deserializer.deserialize_any(Shallow)
     }
 }
 

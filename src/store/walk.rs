@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::classify::{self, FileKind, Named, Names};
+use super::classify::{self, Named, Names};
 use super::discover::{Discovery, FileEntry, Folder, Root};
 use super::handle::{Entry, EntryKind, FileId, Handle};
 use super::home::{Environment, Recogniser, is_named_by_id};
@@ -45,13 +45,6 @@ pub(super) struct Link {
     pub(super) below: PathBuf,
     pub(super) name: OsString,
     pub(super) layout: Layout,
-}
-
-/// A file whose agent neither layout nor content told, in a folder of no layout.
-#[derive(Default)]
-struct Untold {
-    files: Vec<usize>,
-    votes: HashMap<Dialect, usize>,
 }
 
 #[derive(Debug)]
@@ -113,9 +106,9 @@ impl Walk {
         let Some(name) = plan.real.file_name().map(OsStr::to_owned) else { return };
         let opened = Handle::open_root(&folder).and_then(|handle| {
             let (id, mtime_ms) = handle.itself()?;
-            Ok((id, mtime_ms, Source::open(&plan.real)?, handle.stat(&name)?.mtime_ms, handle))
+            Ok((id, mtime_ms, Source::open(&plan.real)?, handle.stat(&name)?.mtime_ms))
         });
-        let (id, folder_mtime, source, mtime_ms, handle) = match opened {
+        let (id, folder_mtime, source, mtime_ms) = match opened {
             Ok(opened) => opened,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be opened: {e}")),
         };
@@ -127,20 +120,14 @@ impl Walk {
 
         let place = self.place(plan.root, &folder);
         let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
-        let passed = match identify::passed(layout, &folder, &name, &source) {
+        let passed = match identify::passed(layout, self.insist, &folder, &name, &source) {
             Ok(passed) => passed,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
         };
-        let mut note = None;
-        let mut dialect = self.insist.or(passed.dialect);
-        if dialect.is_none() && passed.mute {
-            dialect = identify::neighbours(&handle, &name);
-            note = dialect.map(|d| format!("nothing in it tells the agent; the files beside it are {}'s", d.agent()));
-        }
+        let dialect = self.insist.or(passed.dialect);
         if let Some(root) = self.found.roots.get_mut(plan.root as usize) {
             root.dialect = dialect;
             root.store = place.map(|(_, home)| home);
-            root.notes.extend(note);
         }
         let index = self.add_folder(folder, plan.root, layout, folder_mtime);
         let (size, kind) = (source.size(), passed.kind);
@@ -198,21 +185,32 @@ impl Walk {
     fn walk(&mut self, root: u32, layout: Layout) {
         let mut pending = vec![Pending { root, below: PathBuf::new(), layout, depth: 0 }];
         let mut links = Vec::new();
-        let mut untold = Untold::default();
+        let mut agents = HashSet::new();
         loop {
             while let Some(next) = pending.pop() {
-                self.read(next, &mut pending, &mut links, &mut untold);
+                self.read(next, &mut pending, &mut links, &mut agents);
             }
             if links.is_empty() {
                 break;
             }
             self.answer(std::mem::take(&mut links), &mut pending);
         }
-        self.settle_untold(root, &untold);
+        if let Some(root) = self.found.roots.get_mut(root as usize)
+            && root.layout == Layout::Plain
+            && agents.len() == 1
+        {
+            root.dialect = self.insist.or(agents.into_iter().next());
+        }
     }
 
     /// Reads one folder.
-    fn read(&mut self, mut here: Pending, pending: &mut Vec<Pending>, links: &mut Vec<Link>, untold: &mut Untold) {
+    fn read(
+        &mut self,
+        mut here: Pending,
+        pending: &mut Vec<Pending>,
+        links: &mut Vec<Link>,
+        agents: &mut HashSet<Dialect>,
+    ) {
         let path = self.path(here.root, &here.below);
         if here.depth > DEEPEST {
             return self.error(path, format!("deeper than {DEEPEST} folders: not read"));
@@ -244,7 +242,7 @@ impl Walk {
             entry.kind = handle.stat(&entry.name).map_or(EntryKind::Special, |meta| meta.kind);
         }
         let folder = self.add_folder(path, here.root, here.layout, mtime_ms);
-        self.read_files(&here, &handle, folder, &entries, &named, untold);
+        self.read_files(&here, &handle, folder, &entries, &named, agents);
         for entry in entries.into_iter().rev() {
             match entry.kind {
                 EntryKind::Folder => match here.layout.child(entry.name.as_encoded_bytes()) {
@@ -283,14 +281,12 @@ impl Walk {
         folder: u32,
         entries: &[Entry],
         named: &[OsString],
-        untold: &mut Untold,
+        agents: &mut HashSet<Dialect>,
     ) {
         let names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_encoded_bytes()).collect();
         let names = Names(&names);
         let shallow =
             here.depth == 0 || self.found.folders.get(folder as usize).is_some_and(|f| is_named_by_id(&f.path));
-        let first = untold.files.len();
-        let mut votes: HashMap<Dialect, usize> = HashMap::new();
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File && !named.contains(&entry.name)) {
             let known = classify::by_name(here.layout, entry.name.as_encoded_bytes(), &names, shallow);
             if here.layout == Layout::OpenclawDatabase && entry.name.as_encoded_bytes().ends_with(b".sqlite") {
@@ -313,40 +309,9 @@ impl Walk {
                 }
             };
             if here.layout == Layout::Plain && self.insist.is_none() {
-                match file.dialect {
-                    Some(dialect) => *votes.entry(dialect).or_default() += 1,
-                    None if file.kind.is_evidence() => untold.files.push(self.found.files.len()),
-                    None => {}
-                }
+                agents.extend(file.dialect);
             }
             self.found.files.push(file);
-        }
-        if let Some(dialect) = identify::most(&votes) {
-            for at in untold.files.drain(first..) {
-                if let Some(file) = self.found.files.get_mut(at) {
-                    file.dialect = Some(dialect);
-                }
-            }
-        }
-        votes.into_iter().for_each(|(dialect, n)| *untold.votes.entry(dialect).or_default() += n);
-    }
-
-    /// Files of which nothing tells whose they are: their root's, if the rest of it is of one agent; else no sessions.
-    fn settle_untold(&mut self, root: u32, untold: &Untold) {
-        let dialect = self.insist.or(identify::most(&untold.votes));
-        for at in &untold.files {
-            if let Some(file) = self.found.files.get_mut(*at) {
-                file.dialect = dialect;
-                if dialect.is_none() {
-                    file.kind = FileKind::Other;
-                }
-            }
-        }
-        if let Some(root) = self.found.roots.get_mut(root as usize)
-            && root.layout == Layout::Plain
-            && untold.votes.len() == 1
-        {
-            root.dialect = dialect;
         }
     }
 
