@@ -31,7 +31,7 @@ use crate::rules::gate::Gate;
 use crate::session::Shape;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
-pub use files::{add_stdin, below_store, is_session, shape_of};
+pub use files::{add_stdin, below_store, is_session, is_session_or_index, shape_of};
 pub use live::is_live;
 pub use scan::scan;
 pub use totals::Totals;

@@ -24,7 +24,7 @@ pub(super) fn largest_first(discovery: &Discovery, wanted: impl Fn(FileKind) -> 
 }
 
 /// Whether a file is a session or a checkpoint index.
-pub(super) fn is_session_or_index(kind: FileKind) -> bool {
+pub fn is_session_or_index(kind: FileKind) -> bool {
     is_session(kind) || kind == FileKind::CheckpointIndex
 }
 

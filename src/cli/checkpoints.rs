@@ -76,6 +76,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let input = Input::find(&arguments.paths, &arguments.reading)?;
     let indexes = layers::indexes(&input.discovery);
     if indexes.is_empty() {
+        input.tell_unread();
         return Err(Failure::new("there is no checkpoint index in what was given")
             .hint("name a checkpoint folder, its index.json, or an agent's home")
             .into());
@@ -116,9 +117,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let holds =
         [(Status::Interrupted, meter.stopped()), (Status::Trouble, !errors.is_empty()), (Status::Findings, failing)];
     let status = Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status));
-    if arguments.output.quiet || arguments.format != Format::Table {
-        complain_unread(errors.iter());
-    }
+    complain_unread(errors.iter());
     if arguments.output.quiet {
         return Ok(status);
     }

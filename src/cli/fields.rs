@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::failure::{Failure, written};
+use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Format, Output, Reading};
@@ -54,11 +54,10 @@ const LONGEST_CATALOGUE: u64 = 16 * 1024 * 1024;
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let more = arguments.catalogue.iter().map(|path| catalogue(path)).collect::<Result<_, _>>()?;
     let meter = interrupt::meter()?;
-    let input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
-        return Err(Failure::new("there is no session in what was given")
-            .hint("`sid-audit scan --verbose` on a folder above it tells what was found")
-            .into());
+        return Err(input.nothing().into());
     }
     let now = arguments.reading.now();
     let (bytes, files) = input.amount();
@@ -68,6 +67,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let answers = arguments.reading.with_jobs(|| fields::fields(discovery, stdin.as_ref(), &question, &meter))?;
     drop(progress);
     let status = status(&answers);
+    complain_unread(answers.errors.iter());
     if arguments.output.quiet {
         return Ok(status);
     }

@@ -3,15 +3,23 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::failure::Failure;
+use super::failure::{Failure, complain_unread};
 use super::options::Reading;
 use crate::audit::{self, is_session};
+use crate::report::out;
+use crate::rules::counted;
 use crate::session::Session;
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, Environment, FileKind, Source};
+use crate::store::{self, Discovery, Environment, FileKind, Layout, Source};
 
 /// How much is read from standard input. A session that is longer is a file somewhere, and is read in pieces there.
 pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;
+
+/// What is said of a file that is no session.
+const NOT_RECOGNISED: &str = "not recognised as a session (unknown format); if it is one, name the agent with --dialect";
+
+/// How many such files are named.
+const NAMED: usize = 3;
 
 /// What a command reads.
 #[derive(Debug)]
@@ -60,6 +68,7 @@ impl Input {
             [file] if is_session(file.kind) => file,
             _ => {
                 return Err(Failure::new(format!("'{name}' is no session file"))
+                    .below(self.foreign().into_iter().collect())
                     .hint("`sid-audit scan` lists the sessions of a folder")
                     .into());
             }
@@ -80,9 +89,53 @@ impl Input {
 
     /// Whether there is anything to audit.
     pub fn is_empty(&self) -> bool {
-        self.stdin.is_none()
-            && self.discovery.errors.is_empty()
-            && !self.discovery.files.iter().any(|file| !matches!(file.kind, FileKind::Other | FileKind::Foreign))
+        self.stdin.is_none() && self.discovery.errors.is_empty() && !self.has_parts()
+    }
+
+    fn has_parts(&self) -> bool {
+        self.discovery.files.iter().any(|file| !matches!(file.kind, FileKind::Other | FileKind::Foreign))
+    }
+
+    /// What is said when there is nothing to audit.
+    pub fn nothing(&self) -> Failure {
+        let nothing = Failure::new("there is no session in what was given").below(self.foreign().into_iter().collect());
+        nothing.hint("`sid-audit scan --verbose` on a folder above it tells what was found")
+    }
+
+    /// Tells which files are not recognised as sessions: as errors where they were named and nothing else was found, else
+    /// in one line on standard error, however many they are.
+    pub fn tell_foreign(&mut self, quiet: bool) {
+        if self.has_parts() || self.stdin.is_some() {
+            if let Some(line) = self.foreign().filter(|_| !quiet) {
+                out::complain("note", &line, &[], None);
+            }
+            return;
+        }
+        let Discovery { roots, folders, files, errors, .. } = &mut self.discovery;
+        for file in files.iter().filter(|file| file.kind == FileKind::Foreign) {
+            let folder = folders.get(file.folder as usize);
+            let named = folder.and_then(|folder| Some((folder, roots.get(folder.root as usize)?)));
+            if let Some((folder, _)) = named.filter(|(_, root)| root.layout == Layout::File) {
+                errors.push((folder.path.join(file.name.os()), NOT_RECOGNISED.to_owned()));
+            }
+        }
+    }
+
+    /// One line about the files that are not recognised as sessions.
+    fn foreign(&self) -> Option<String> {
+        let mut files = self.discovery.of_kind(FileKind::Foreign);
+        let named: Vec<String> =
+            files.by_ref().take(NAMED).map(|file| format!("'{}'", self.discovery.path(file).display())).collect();
+        let more = match files.count() {
+            0 => String::new(),
+            more => format!(" and {}", counted(more as u64, "more file")),
+        };
+        (!named.is_empty()).then(|| format!("{NOT_RECOGNISED}: {}{more}", named.join(", ")))
+    }
+
+    /// Names on standard error what could not be read: the paths that are not there among it.
+    pub fn tell_unread(&self) {
+        complain_unread(self.discovery.errors.iter());
     }
 
     /// The stores that are read: no output goes there.

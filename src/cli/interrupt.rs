@@ -5,7 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::status::Status;
+use crate::report::out;
+use crate::report::words::number;
 use crate::store::meter::Meter;
+
+/// Writing beyond a limit on the size of files becomes an error of that write, which is told and tidied up after, instead
+/// of the end of the program.
+pub(super) fn outlive_size_limits() {
+    #[cfg(unix)]
+    {
+        let signal = rustix::process::Signal::XFSZ.as_raw();
+        // That a limit was met is seen where the write fails.
+        let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
+    }
+}
+
+/// Says what an interrupt left undone.
+pub(super) fn tell(left: u64, all: u64, what: &str) {
+    out::complain("interrupted", &format!("{} of {} {what}", number(left), number(all)), &[], None);
+}
 
 /// A meter that an interrupt stops.
 ///

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::{Failure, written};
+use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
@@ -69,11 +69,10 @@ enum Format {
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
-    let input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
-        return Err(Failure::new("there is no session in what was given")
-            .hint("`sid-audit scan --verbose` on a folder above it tells what was found")
-            .into());
+        return Err(input.nothing().into());
     }
     let now = arguments.reading.now();
     let (bytes, files) = input.amount();
@@ -87,6 +86,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     drop(progress);
     let turns = arguments.turns.then(|| turns(&measured, stdin.as_ref(), &meter)).transpose()?;
     let status = status(&measured);
+    complain_unread(measured.errors.iter());
     if arguments.output.quiet {
         return Ok(status);
     }

@@ -94,6 +94,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
     std::panic::set_hook(Box::new(|defect| {
         out::complain("defect", &defect.to_string(), &[], Some("please report it; reading never changes a store"));
     }));
+    interrupt::outlive_size_limits();
     let ran = catch_unwind(AssertUnwindSafe(|| match cli.command {
         Command::Scan(arguments) => scan::run(&arguments),
         Command::Chain(arguments) => chain::run(&arguments),

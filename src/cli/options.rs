@@ -91,11 +91,14 @@ impl Policy {
     }
 }
 
+/// The names of standard output.
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
 /// Where a report goes, and how it looks.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct Page {
-    /// Write the report to this file (never inside a store)
+    /// Write the report to this file (never inside a store; - is standard output)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// When to colour
@@ -115,6 +118,7 @@ impl Page {
     fn open_raw(&self, stores: &[&Path], raw: bool) -> anyhow::Result<Out> {
         match &self.output {
             None => Ok(Out::stdout(self.color, raw)),
+            Some(path) if STDOUT.iter().any(|name| path.as_os_str() == *name) => Ok(Out::stdout(self.color, raw)),
             Some(path) => Ok(Out::file(super::write::create(path, stores)?, self.color)),
         }
     }

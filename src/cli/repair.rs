@@ -4,6 +4,7 @@
 mod past;
 mod start;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -16,6 +17,7 @@ use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
+use crate::audit::is_session_or_index;
 use crate::audit::repair::world::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
 use crate::commit::tidy::CAP;
@@ -239,11 +241,25 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut input = Input::find(&arguments.paths, &arguments.reading)?;
     let special = specials(&mut input.discovery);
     if input.is_empty() && special.is_empty() {
-        return Err(Failure::new("there is no session in what was given").into());
+        return Err(input.nothing().into());
     }
+    input.tell_foreign(arguments.output.quiet);
+    input.tell_unread();
     let meter = interrupt::meter()?;
     let amount = input.amount();
     Repair { arguments, options: &options, mode, discovery: &input.discovery, amount, meter: &meter }.go(special)
+}
+
+/// The journal holds the text of every repaired session: it does not lie among the sessions themselves, where an agent
+/// would read it, copy it or delete it.
+fn outside_stores(journal: &Journal, discovery: &Discovery) -> Result<(), Failure> {
+    let folders = discovery.files.iter().filter(|file| is_session_or_index(file.kind));
+    let folders: BTreeSet<&Path> =
+        folders.filter_map(|file| discovery.folder(file)).map(|folder| folder.path.as_path()).collect();
+    let Some(store) = journal.inside(folders) else { return Ok(()) };
+    let (root, store) = (journal.root().display(), store.display());
+    Err(Failure::new(format!("the journal would be in '{root}', which lies inside the store '{store}'; nothing was changed"))
+        .hint("set XDG_STATE_HOME to a folder of yours outside of it"))
 }
 
 /// What was named and is no plain file is refused, not merely unread.
@@ -272,6 +288,9 @@ struct Repair<'a> {
 impl Repair<'_> {
     fn go(&self, mut refused: Vec<Refused>) -> anyhow::Result<Status> {
         let journal = Journal::of_user();
+        if let (Some(journal), false) = (&journal, self.mode == Mode::Dry) {
+            outside_stores(journal, self.discovery)?;
+        }
         let mut started = Started::default();
         // What an earlier run left is brought in order first, so that the plan is made from what is there then. A first
         // run has nothing to bring in order, and makes no state folder for a store in which nothing is to be done.
@@ -307,6 +326,7 @@ impl Repair<'_> {
         }
         let chosen: Vec<&FilePlan> = survey.plans.iter().filter(|plan| plan.may_be_applied()).collect();
         let apply = !chosen.is_empty() && !survey.interrupted && self.agreed(&chosen, &mut out)?;
+        let (files, survey_stopped, chosen_count) = (survey.files, survey.not_looked_at, chosen.len());
         let mut done = None;
         if apply {
             let mut applying = self.apply(&chosen, survey.world.as_ref(), journal.as_ref(), &mut started);
@@ -330,6 +350,12 @@ impl Repair<'_> {
             Format::Ndjson => repair_json::lines(&mut out, finished),
             Format::Sarif | Format::Junit => self.exported(&mut out, &finished, status),
         };
+        if survey_stopped > 0 {
+            interrupt::tell(survey_stopped, files, "sessions were not looked at");
+        } else if made.interrupted {
+            let left = chosen_count.saturating_sub(made.applied.len() + made.failed.len());
+            interrupt::tell(left as u64, chosen_count as u64, "planned repairs were not made");
+        }
         written(written_out.and_then(|()| out.finish()), status)
     }
 
@@ -431,7 +457,7 @@ impl Repair<'_> {
                     Some(error) => nothing.error(&plan.path, error),
                     None => {
                         let hint = "set XDG_STATE_HOME to a folder of yours";
-                        let reason = "is not repaired without a journal, and no home folder is known to keep one in";
+                        let reason = "is not repaired without a journal, and HOME does not name a folder to keep one in";
                         nothing.refused.push(Refused::new(&plan.path, reason, hint));
                     }
                 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::failure::{Failure, complain_unread, written};
+use super::failure::{complain_unread, written};
 use super::input::{Input, stores};
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
@@ -83,11 +83,10 @@ const NAMED: usize = 3;
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let meter = interrupt::meter()?;
-    let input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
-        return Err(Failure::new("there is no session in what was given")
-            .hint("`sid-audit scan --verbose` on a folder above it tells what was found")
-            .into());
+        return Err(input.nothing().into());
     }
     let now = arguments.reading.now();
     let places = arguments.max_per_code.map_or(PLACES, |n| n as usize);
@@ -101,9 +100,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         write::baseline(path, &stores(&scan.discovery), listed::of_scan(&scan))?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
-    if arguments.output.quiet || arguments.format != Format::Table {
-        // A page has a place of its own for them.
-        complain_unread(scan.errors.iter().chain(&scan.defects));
+    complain_unread(scan.errors.iter().chain(&scan.defects));
+    if scan.interrupted {
+        interrupt::tell(scan.totals.unread, files, "sessions were not looked at");
     }
     if arguments.output.quiet {
         return Ok(status);

@@ -17,7 +17,13 @@ use crate::rules::baseline::{Baseline, Document, Entry};
 pub(super) fn create(path: &Path, stores: &[&Path]) -> Result<Box<dyn Finish>, Failure> {
     match output::create(path, stores) {
         Ok(file) => Ok(Box::new(Report(file))),
-        Err(e) => Err(Failure::new(e.to_string())),
+        Err(e) => {
+            let failure = Failure::new(e.to_string());
+            Err(match e.hint() {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            })
+        }
     }
 }
 
@@ -66,6 +72,9 @@ pub(super) fn baseline<'a>(
             path: told.finding.path.as_deref().unwrap_or(&file.below).to_string_lossy().into_owned(),
             fingerprint: told.fingerprint,
         }));
+    }
+    if path.as_os_str() == "-" {
+        return Err(Failure::new("a baseline is written to a file, not to standard output"));
     }
     let document = Document::new(entries);
     write(path, stores, |file| json::document(file, &document))

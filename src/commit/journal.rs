@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use super::disk::{self, Folder, Kind};
 use super::entry::{self, Entry, MANIFEST};
 use super::manifest::{self, EntryId, Manifest, RunManifest, State, VERSION};
+use super::protect;
 use super::recover::{self, Recovered};
 use super::refusal::{Error, Refusal};
 use super::replace::Swapped;
@@ -34,11 +35,22 @@ impl Journal {
     }
 
     /// The journal of this user; none when neither `XDG_STATE_HOME` (absolute, as its specification wants it) nor a home
-    /// folder is known.
+    /// folder is known. A `HOME` that is set and is no absolute path names none: it would be a folder of wherever one
+    /// stands.
     pub fn of_user() -> Option<Self> {
         let given = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-        let state = given.or_else(|| Some(std::env::home_dir()?.join(".local/state")))?;
+        let state = given.or_else(usual_state)?;
         Some(Journal { root: state.join("sid-audit") })
+    }
+
+    /// The store in which the journal would lie: an agent's home, or one of these folders of sessions. A home directory
+    /// with sessions in it still holds the usual place of the journal.
+    pub fn inside<'p>(&self, folders: impl IntoIterator<Item = &'p Path>) -> Option<PathBuf> {
+        let real = protect::real(&self.root);
+        let usual = usual_state().is_some_and(|state| real.starts_with(protect::real(&state)));
+        let holds = |folder: &&Path| real.starts_with(protect::real(folder));
+        protect::home_above(&real)
+            .or_else(|| folders.into_iter().find(holds).filter(|_| !usual).map(Path::to_owned))
     }
 
     /// The state folder.
@@ -101,6 +113,15 @@ impl Journal {
         let recovered = recover::all(&runs);
         Ok(Locked { journal: self.clone(), runs, recovered, lock })
     }
+}
+
+/// Where programs keep their state when `XDG_STATE_HOME` does not say.
+fn usual_state() -> Option<PathBuf> {
+    let home = match std::env::var_os("HOME") {
+        Some(home) => PathBuf::from(home),
+        None => std::env::home_dir()?,
+    };
+    home.is_absolute().then(|| home.join(".local/state"))
 }
 
 /// `mkdir -p` for the state folder; what is new is for this user alone.

@@ -12,6 +12,7 @@
 //! | [`tidy`] | kept files and old entries go |
 //! | [`liveness`] | who has a file open |
 //! | [`output`] | reports and generated files |
+//! | `protect` | what they never take the place of |
 //! | [`refusal`] | why nothing was written |
 //!
 //! What is to be written is decided elsewhere: `repair` makes the plan and the proof, `cli` asks the user.
@@ -28,6 +29,7 @@ pub mod journal;
 pub mod liveness;
 pub mod manifest;
 pub mod output;
+mod protect;
 pub mod recover;
 pub mod refusal;
 pub mod replace;

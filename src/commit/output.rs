@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use super::content::parent;
+use super::protect;
 use super::refusal::Error;
 use super::site::random;
 use super::step::step;
@@ -28,13 +29,20 @@ pub struct Output {
 /// Begins a report at `path`, over the one that may be there.
 ///
 /// # Errors
-/// [`Error::InsideStore`] when it would lie in one of the stores, links followed; otherwise what the system says.
+/// [`Error::InsideStore`] when it would lie in one of the stores or in an agent's home, links followed;
+/// [`Error::Protected`] when a session or the journal is there; otherwise what the system says.
 pub fn create(path: &Path, stores: &[&Path]) -> Result<Output, Error> {
     let trouble = |e| Error::io("write", path, e);
     // Before links are followed: what `/dev/stdout` leads to may have no path.
-    let device = path.starts_with("/dev") || path.starts_with("/proc");
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_dir() && (device || !m.is_file())) {
-        let file = step("open output", || OpenOptions::new().write(true).open(path)).map_err(trouble)?;
+    let descriptor = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_dir() && (descriptor || !m.is_file())) {
+        if let (true, Ok(target)) = (descriptor, std::fs::canonicalize(path)) {
+            protect::allows(path, &target)?;
+        }
+        // Of a file that the shell has opened, nothing that is in it is written over.
+        let mut options = OpenOptions::new();
+        options.append(descriptor).write(true);
+        let file = step("open output", || options.open(path)).map_err(trouble)?;
         return Ok(Output { file, temp: None, target: path.to_owned(), new: false });
     }
     let target = if std::fs::symlink_metadata(path).is_ok() {
@@ -50,6 +58,7 @@ pub fn create(path: &Path, stores: &[&Path]) -> Result<Output, Error> {
             return Err(Error::InsideStore { path: path.to_owned(), root });
         }
     }
+    protect::allows(path, &target)?;
     match std::fs::metadata(&target) {
         Ok(meta) if meta.is_dir() => Err(trouble(io::ErrorKind::IsADirectory.into())),
         Ok(meta) => {
@@ -67,7 +76,9 @@ pub(super) fn create_new(path: &Path) -> Result<Output, Error> {
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(Error::Exists { path: path.to_owned() });
     }
-    beside(place(path)?, true, true)
+    let target = place(path)?;
+    protect::allows(path, &target)?;
+    beside(target, true, true)
 }
 
 /// Writes a report in one go.

@@ -184,6 +184,14 @@ pub enum Error {
         /// The store.
         root: PathBuf,
     },
+    /// A report would have taken the place of something that is not made anew.
+    #[error("{path:?} {what}: nothing is written there")]
+    Protected {
+        /// The target.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// Something is there already and is never overwritten.
     #[error("{path:?} exists already")]
     Exists {
@@ -244,6 +252,7 @@ impl Error {
             }
             Error::Journal { .. } => "`repair --list` shows the journal",
             Error::InsideStore { .. } => "write the file somewhere outside of the agent's folders",
+            Error::Protected { .. } => "name another file",
             Error::Exists { .. } => "name a file that does not exist yet",
             Error::Plan { .. } | Error::NoWayBack { .. } | Error::NoChange { .. } => return None,
         };

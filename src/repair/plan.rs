@@ -14,7 +14,7 @@ use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
 use crate::chain::Mode;
 use crate::chain::heal::Evidence;
 use crate::finding::{Fact, Finding, Fix, Severity};
-use crate::record::facts::{Id, flag};
+use crate::record::facts::{Id, Kind, flag};
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context};
 use crate::session::Session;
@@ -153,7 +153,7 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
                 let then = state(&read, options);
                 let class = way.iter().map(|e| e.class).max();
-                let worse = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class));
+                let worse = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)).or_else(|| emptied(&read));
                 if let Some(worse) = worse.or_else(|| idle(code, &way, &now, &then)) {
                     failed.get_or_insert(worse);
                     continue;
@@ -287,6 +287,14 @@ fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<Strin
     // An id with odd bytes in it may not be found again under the text that was written for it.
     let answers = code == "C201" || way.iter().any(|e| e.class == Fix::Content);
     (answers && !longer && count(after) >= count(before)).then(|| "it would still be there".to_owned())
+}
+
+/// Whether a step leaves no record that a loader knows: that file is no session, or one of which nothing can be won, and
+/// in both cases its bytes are worth more than what the step would make of them.
+pub(super) fn emptied(after: &Session) -> Option<String> {
+    let known = |kind: Kind| !matches!(kind, Kind::NonObject | Kind::Other);
+    let left = after.facts.records.iter().any(|record| known(record.kind));
+    (!left).then(|| "no record would be left in the file".to_owned())
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::plan::{self, Options, State, state, tail_gone, worse};
+use super::plan::{self, Options, State, emptied, state, tail_gone, worse};
 use crate::finding::{Finding, Fix, Severity};
 use crate::rules::counted;
 use crate::session::Session;
@@ -50,6 +50,7 @@ pub fn repaired(
     let mut wrong = differences(promise.after, &then);
     wrong.extend(worse(promise.before, &then, promise.class));
     wrong.extend(tail_gone(promise.before, &result, promise.class));
+    wrong.extend(emptied(&result));
     let loud = counts(&then.findings);
     let announced = counts(&promise.after.findings);
     for code in promise.answers {

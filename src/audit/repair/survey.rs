@@ -61,6 +61,10 @@ pub struct Survey {
     pub world: Option<World>,
     /// Whether it was stopped before all files were read.
     pub interrupted: bool,
+    /// Sessions and indexes that there are.
+    pub files: u64,
+    /// Those of them that were not read, or for which no plan could be made, because it was stopped.
+    pub not_looked_at: u64,
 }
 
 /// Plans the repair of every session that was found.
@@ -70,6 +74,7 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     let collector = StoreCollector::default();
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
     let first = work.all(&order, Work::look);
+    let read = meter.so_far().1;
     if first.wait && !meter.stopped() {
         std::thread::sleep(SETTLE);
     }
@@ -89,6 +94,11 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     survey.decided.sort_unstable();
     survey.decided.dedup();
     survey.interrupted = meter.stopped();
+    survey.files = order.len() as u64;
+    if survey.interrupted {
+        let planned = meter.so_far().1 - read;
+        survey.not_looked_at = (survey.files + candidates.len() as u64).saturating_sub(read + planned);
+    }
     survey
 }
 

@@ -22,7 +22,7 @@ use crate::store::{Discovery, Environment};
 fn journal() -> Result<Journal, Failure> {
     Journal::of_user().ok_or_else(|| {
         Failure::new("no home folder is known in which the journal could be")
-            .hint("set XDG_STATE_HOME to the folder that it was set to when the repair was made")
+            .hint("set HOME to your home folder, or XDG_STATE_HOME to the folder that it was set to when the repair was made")
     })
 }
 
@@ -127,6 +127,7 @@ pub(super) fn prune(arguments: &Arguments) -> anyhow::Result<Status> {
     if !journal.root().exists() && journal.strangers(&folders).is_ok_and(|found| found.paths.is_empty()) {
         return Ok(Status::Clean);
     }
+    let mut out = arguments.out(&[])?;
     let pruned = journal.lock().and_then(|locked| {
         tell_recovered(&locked);
         let swept = locked.sweep_deleted(SystemTime::now(), arguments.closed, &folders)?;
@@ -140,7 +141,6 @@ pub(super) fn prune(arguments: &Arguments) -> anyhow::Result<Status> {
     if arguments.output.quiet {
         return Ok(Status::Clean);
     }
-    let mut out = arguments.out(&[])?;
     written(page::pruned(&mut out, &swept, freed).and_then(|()| out.finish()), Status::Clean)
 }
 
@@ -153,9 +153,9 @@ pub(super) fn undo(arguments: &Arguments, id: &str) -> anyhow::Result<Status> {
         _ => return Err(Failure::new("an undo is of a whole run or of one file of it").into()),
     };
     if let Some(to) = &arguments.to {
+        let mut out = arguments.out(&[])?;
         return Ok(match journal.undo_to(id, only, to) {
             Ok(content) => {
-                let mut out = arguments.out(&[])?;
                 let bytes = counted(content.len, "byte");
                 let text = format!("{bytes} written to '{}', sha256 {}", to.display(), content.sha256);
                 let done = if arguments.output.quiet { Ok(()) } else { out.text(&text) };
