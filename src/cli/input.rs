@@ -16,7 +16,8 @@ use crate::store::{self, Discovery, Environment, FileKind, Layout, Source};
 pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;
 
 /// What is said of a file that is no session.
-const NOT_RECOGNISED: &str = "not recognised as a session (unknown format); if it is one, name the agent with --dialect";
+const NOT_RECOGNISED: &str =
+    "not recognised as a session (unknown format); if it is one, name the agent with --dialect";
 
 /// How many such files are named.
 const NAMED: usize = 3;

@@ -258,8 +258,10 @@ fn outside_stores(journal: &Journal, discovery: &Discovery) -> Result<(), Failur
         folders.filter_map(|file| discovery.folder(file)).map(|folder| folder.path.as_path()).collect();
     let Some(store) = journal.inside(folders) else { return Ok(()) };
     let (root, store) = (journal.root().display(), store.display());
-    Err(Failure::new(format!("the journal would be in '{root}', which lies inside the store '{store}'; nothing was changed"))
-        .hint("set XDG_STATE_HOME to a folder of yours outside of it"))
+    Err(Failure::new(format!(
+        "the journal would be in '{root}', which lies inside the store '{store}'; nothing was changed"
+    ))
+    .hint("set XDG_STATE_HOME to a folder of yours outside of it"))
 }
 
 /// What was named and is no plain file is refused, not merely unread.
@@ -457,7 +459,8 @@ impl Repair<'_> {
                     Some(error) => nothing.error(&plan.path, error),
                     None => {
                         let hint = "set XDG_STATE_HOME to a folder of yours";
-                        let reason = "is not repaired without a journal, and HOME does not name a folder to keep one in";
+                        let reason =
+                            "is not repaired without a journal, and HOME does not name a folder to keep one in";
                         nothing.refused.push(Refused::new(&plan.path, reason, hint));
                     }
                 }

@@ -49,8 +49,7 @@ impl Journal {
         let real = protect::real(&self.root);
         let usual = usual_state().is_some_and(|state| real.starts_with(protect::real(&state)));
         let holds = |folder: &&Path| real.starts_with(protect::real(folder));
-        protect::home_above(&real)
-            .or_else(|| folders.into_iter().find(holds).filter(|_| !usual).map(Path::to_owned))
+        protect::home_above(&real).or_else(|| folders.into_iter().find(holds).filter(|_| !usual).map(Path::to_owned))
     }
 
     /// The state folder.

@@ -153,7 +153,8 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
                 let then = state(&read, options);
                 let class = way.iter().map(|e| e.class).max();
-                let worse = worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)).or_else(|| emptied(&read));
+                let worse =
+                    worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)).or_else(|| emptied(&read));
                 if let Some(worse) = worse.or_else(|| idle(code, &way, &now, &then)) {
                     failed.get_or_insert(worse);
                     continue;

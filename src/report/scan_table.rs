@@ -352,7 +352,10 @@ impl<'a> Page<'a> {
         if scan.interrupted {
             out.gap()?;
             let unread = counted(scan.totals.unread, "session");
-            out.line([span(Style::Warning, format!("interrupted before {unread} could be read; the figures are of the rest"))])?;
+            out.line([span(
+                Style::Warning,
+                format!("interrupted before {unread} could be read; the figures are of the rest"),
+            )])?;
         }
         let known = self.known();
         if known > 0 {

@@ -188,8 +188,16 @@ const CLAUDE_TYPES: [&str; 11] = [
 ];
 
 /// Its record types with common names, which name their session.
-const CLAUDE_SESSION_TYPES: [&str; 8] =
-    ["agent-name", "agent-color", "agent-setting", "tag", "mode", "bridge-session", "content-replacement", "cost-state"];
+const CLAUDE_SESSION_TYPES: [&str; 8] = [
+    "agent-name",
+    "agent-color",
+    "agent-setting",
+    "tag",
+    "mode",
+    "bridge-session",
+    "content-replacement",
+    "cost-state",
+];
 
 /// The types of pi's entries but for messages, those of OpenClaw among them.
 const PI_TYPES: [&str; 12] = [
@@ -451,12 +459,44 @@ mod tests {
         assert_eq!(of("\n  \r\n"), Shape::Unknown);
         assert_eq!(of("\0\0\0\n"), Shape::Unknown);
         assert_eq!(of("null\n12\n[]\n"), Shape::Unknown);
-        assert_eq!(of("\u{feff}{\"type\":\"session\",\"id\":\"a\"}\n"), PI);
-        assert_eq!(of("{\"type\":\"use\n{\"type\":\"session\",\"id\":\"a\"}\n"), PI);
+        assert_eq!(of("\u{feff}{\"type\":\"session\",\"id\":\"a\",\"cwd\":\"/\"}\n"), PI);
+        assert_eq!(of("{\"type\":\"use\n{\"type\":\"session\",\"id\":\"a\",\"cwd\":\"/\"}\n"), PI);
         assert_eq!(of("{\"parentUuid\":null,\"type\":\"us"), CLAUDE);
         assert_eq!(of("{\"parentUuid\":null,\"type\":\"user_message\",\"mess"), SID);
         assert_eq!(of("{\"text\":\"\\\"parentUuid\\\":null"), Shape::Unknown);
         assert_eq!(of("{\"x\":1}\n{\"type\":\"session\",\"versi"), PI);
+    }
+
+    #[test]
+    fn rows_of_other_programs_are_no_records() {
+        for row in [
+            r#"{"messages":[{"role":"user","content":"a"}]}"#,
+            r#"{"role":"user","content":"a"}"#,
+            r#"{"prompt":"a","completion":"b"}"#,
+            r#"{"type":"click","id":3,"at":"2026-03-01"}"#,
+            r#"{"type":"click","sessionId":"a"}"#,
+            r#"{"type":"user","message":"a"}"#,
+            r#"{"type":"user_message","message":"a"}"#,
+            r#"{"type":"session","id":3,"user":"a"}"#,
+            r#"{"type":"folder","id":"a","parentId":null}"#,
+            r#"{"type":"message","user":"U1","text":"a"}"#,
+        ] {
+            assert_eq!(of(row), Shape::Foreign, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_found_behind_damage_and_signs_make_none() {
+        let seen = |text: &str| recognise(&Source::from_bytes(text), None).unwrap();
+        let record = r#"{"parentUuid":null,"type":"user","uuid":"a","message":{"role":"user"}}"#;
+        assert!(seen(&format!("\0\0{record}\n")).by_record);
+        assert!(seen(&format!("{}{record}\n", &record[..30])).by_record);
+        assert!(seen(&format!("{}\n{record}\n", "x".repeat(100_000))).by_record);
+        assert!(!seen(&record[..40]).by_record);
+        assert!(!seen("\n").by_record);
+        assert!(seen(&format!("# notes\n\ntext\n{record}\n")).prose);
+        let sid = recognise(&Source::from_bytes(record), Some(Dialect::Sid)).unwrap();
+        assert!(!sid.by_record, "the person insists on another agent");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod checkpoint_rules;
 mod cli_chain;
 mod cli_chain_views;
 mod cli_checkpoints;
+mod cli_files;
 mod cli_help;
 #[cfg(unix)]
 mod cli_repair;

@@ -245,15 +245,21 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
 }
 
 #[test]
-fn a_mute_file_takes_the_agent_of_its_neighbours() {
+fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     let t = Temp::new();
     t.put("a.jsonl", PI_LINE);
     let blank = t.put("b.jsonl", " \n");
-    let found = find(&blank);
-    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(Dialect::Pi)));
-    assert!(found.roots[0].notes[0].contains("files beside it"), "{:?}", found.roots[0].notes);
     let foreign = t.put("c.jsonl", "{\"a\":1}\n");
-    assert_eq!(find(&foreign).files[0].dialect, None);
+    let quoted = t.put("NOTES.md", format!("# notes\n\none\n{PI_LINE}\n"));
+    for path in [&blank, &foreign, &quoted] {
+        let found = find(path);
+        assert_eq!((found.files[0].kind, path), (FileKind::Foreign, path));
+    }
+    let found = find(&t.0);
+    let kinds: Vec<FileKind> = found.files.iter().map(|file| file.kind).collect();
+    assert_eq!(kinds, [FileKind::Main, FileKind::Foreign, FileKind::Foreign]);
+    let insisted = discover(&[foreign], Some(Dialect::Pi), &Environment::default());
+    assert_eq!(insisted.files[0].kind, FileKind::Foreign);
 }
 
 #[test]

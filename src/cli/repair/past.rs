@@ -21,8 +21,9 @@ use crate::store::{Discovery, Environment};
 
 fn journal() -> Result<Journal, Failure> {
     Journal::of_user().ok_or_else(|| {
-        Failure::new("no home folder is known in which the journal could be")
-            .hint("set HOME to your home folder, or XDG_STATE_HOME to the folder that it was set to when the repair was made")
+        Failure::new("no home folder is known in which the journal could be").hint(
+            "set HOME to your home folder, or XDG_STATE_HOME to the folder that it was set to when the repair was made",
+        )
     })
 }
 
