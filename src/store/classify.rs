@@ -87,7 +87,7 @@ pub(crate) enum Named {
     Is(FileKind),
     /// sid-code's session or sidechain; the first record tells.
     AskSid,
-    /// Some agent's session, or none; the records tell. In an agent's own folder a name that the agent does not give.
+    /// Some agent's session, or none; the records tell.
     AskAny,
     /// Perhaps one of sid-code's JSON documents; its first bytes tell.
     AskJson,
@@ -123,8 +123,7 @@ pub(crate) fn by_name(layout: Layout, name: &[u8], names: &Names<'_>, shallow: b
         Layout::SidSessions | Layout::SidProject => match (stem, json) {
             (None, None) => Named::Nothing,
             _ if copy() => Named::Is(SyncCopy),
-            (Some(stem), _) if is_session_id(stem) || is_sidechain_name(stem, names) => Named::AskSid,
-            (Some(_), _) => Named::AskAny,
+            (Some(_), _) => Named::AskSid,
             (_, Some(stem)) if is_session_id(stem) => Named::Is(Whole),
             _ => Named::AskJson,
         },
@@ -155,11 +154,6 @@ pub(crate) fn by_name(layout: Layout, name: &[u8], names: &Names<'_>, shallow: b
         Layout::ClaudeSpilled => Named::Is(SpilledOutput),
         Layout::ClaudeBackup if is_backup(name) => Named::Is(FileBackup),
         Layout::ClaudeRegistry if json.is_some_and(all_digits) => Named::Is(Registration),
-        Layout::PiSessions | Layout::PiProject | Layout::OpenclawSessions
-            if stem.is_some_and(|stem| !is_pi_name(stem)) && !is_openclaw_sidecar(name) && !copy() =>
-        {
-            Named::AskAny
-        }
         Layout::PiSessions | Layout::PiProject => aside(match stem {
             Some(_) if is_openclaw_sidecar(name) => None,
             Some(_) if copy() => Some(SyncCopy),
@@ -226,14 +220,6 @@ pub(crate) fn is_uuid(stem: &[u8]) -> bool {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
-}
-
-/// The names that pi and OpenClaw give: the time and an id, or an id and what it is about.
-fn is_pi_name(stem: &[u8]) -> bool {
-    const TIME: &[u8] = b"0000-00-00T00-00-00-000Z_";
-    let timed = stem.len() > TIME.len()
-        && TIME.iter().zip(stem).all(|(form, byte)| if *form == b'0' { byte.is_ascii_digit() } else { form == byte });
-    timed || stem.split_at_checked(36).is_some_and(|(id, rest)| is_uuid(id) && matches!(rest, [] | [b'-', ..]))
 }
 
 /// OpenClaw keeps much beside a session that ends in `.jsonl` and is none.

@@ -1,7 +1,7 @@
 //! One file, identified: from its name alone where that tells, else from its records.
 //!
-//! In an agent's session folder and under a name that the agent gives, a file is a session, however damaged. Anywhere
-//! else it is one only if a record in it is one that an agent writes: a person may pass every file of a folder.
+//! In an agent's session folder a file under a name that the agent reads is a session, however damaged. Anywhere else it
+//! is one only if a record in it is one that an agent writes: a person may pass every file of a folder.
 
 use std::ffi::OsStr;
 use std::io;
