@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::graph::{Graph, MISSING, NO_PARENT, numbered};
+use super::walk::{self, Inherited};
 use super::{Chain, Mode, Refusal, Stop};
 use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
@@ -59,7 +60,9 @@ fn raises(record: &Record) -> bool {
 /// the one that stands last in the file wins, times are never looked at.
 pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
     let records = &facts.records;
-    let nearest = nearest_spoken(facts, graph);
+    // Of each record the nearest spoken one at or above it: none where a root, a gap or a loop comes first.
+    let own = |(n, r)| if graph.has(n, facts) && is_spoken(r) { n } else { MISSING };
+    let mut nearest = Inherited::new(numbered(records).map(own).collect(), MISSING, NO_PARENT);
     // Position and record of the best candidate, and of the best that is only the second choice.
     let mut best: Option<(u32, u32)> = None;
     let mut best_aside: Option<(u32, u32)> = None;
@@ -72,7 +75,7 @@ pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
         } else {
             match graph.parent[n as usize] {
                 NO_PARENT | MISSING => continue,
-                p => match nearest[p as usize] {
+                p => match nearest.of(graph, p, |_, _| NO_PARENT) {
                     NO_PARENT => continue,
                     found => found,
                 },
@@ -88,50 +91,9 @@ pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
     best.or(best_aside).map(|(_, n)| n)
 }
 
-/// Of each record the nearest user or assistant record at or above it; [`NO_PARENT`] where a root, a gap or a loop comes first.
-fn nearest_spoken(facts: &Facts, graph: &Graph) -> Vec<u32> {
-    const UNKNOWN: u32 = MISSING;
-    let mut nearest: Vec<u32> =
-        numbered(&facts.records).map(|(n, r)| if graph.has(n, facts) && is_spoken(r) { n } else { UNKNOWN }).collect();
-    let mut path = Vec::new();
-    for start in 0..nearest.len() as u32 {
-        let mut at = start;
-        let found = loop {
-            if nearest[at as usize] != UNKNOWN {
-                break nearest[at as usize];
-            }
-            // A loop of unspoken records comes back here and finds nothing.
-            nearest[at as usize] = NO_PARENT;
-            path.push(at);
-            match graph.parent[at as usize] {
-                NO_PARENT | MISSING => break NO_PARENT,
-                p => at = p,
-            }
-        };
-        for n in path.drain(..) {
-            nearest[n as usize] = found;
-        }
-    }
-    nearest
-}
-
 /// Rule 5. From a record to the root; the result is root first.
 pub fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
-    let mut seen = vec![false; facts.records.len()];
-    let mut path = Vec::with_capacity(facts.records.len());
-    let mut at = leaf;
-    let stop = loop {
-        seen[graph.canonical(at, facts) as usize] = true;
-        path.push(at);
-        match graph.parent[at as usize] {
-            NO_PARENT => break Stop::Root,
-            MISSING => break Stop::MissingParent(at),
-            next if seen[next as usize] => break Stop::Repeat(at),
-            next => at = next,
-        }
-    };
-    path.reverse();
-    (path, stop)
+    walk::path(facts.records.len(), leaf, |n| graph.parent[n as usize], |n| graph.canonical(n, facts))
 }
 
 /// Rule 6: rows of a response that the walk did not meet, put back behind its last row that it did.

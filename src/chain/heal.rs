@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
 use super::shape::is_prompt;
-use super::{Chain, Mode};
+use super::{Chain, Mode, walk};
 use crate::dialect::Dialect;
 use crate::record::damage::BadKind;
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
@@ -219,19 +219,20 @@ impl Mender {
         let facts = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
         let graph = Graph::new(self.dialect, &facts);
         let mut given = Vec::new();
-        for (n, record) in numbered(&facts.records) {
-            if !lacks_id(self.dialect, record) {
-                continue;
+        let mut next: Option<(u32, &Record)> = None;
+        for (n, record) in numbered(&facts.records).rev() {
+            if lacks_id(self.dialect, record) {
+                let id = match next {
+                    Some((m, child)) if graph.parent[m as usize] == MISSING => child.parent,
+                    _ => Id::of_other(&record.offset.to_le_bytes()),
+                };
+                given.push((n, id));
             }
-            let next = numbered(&facts.records[n as usize + 1..])
-                .map(|(m, r)| (n + 1 + m, r))
-                .find(|(_, r)| is_node(self.dialect, r));
-            let id = match next {
-                Some((m, child)) if graph.parent[m as usize] == MISSING => child.parent,
-                _ => Id::of_other(&record.offset.to_le_bytes()),
-            };
-            given.push((n, id));
+            if is_node(self.dialect, record) {
+                next = Some((n, record));
+            }
         }
+        given.reverse();
         self.records = facts.records;
         for (n, id) in given {
             let record = &mut self.records[n as usize];
@@ -246,7 +247,7 @@ impl Mender {
             Facts { records: std::mem::take(&mut self.records), blocks: facts.blocks.clone(), ..Facts::default() };
         let graph = Graph::new(self.dialect, &view);
         let mut broken: Vec<(u32, Broken)> = breaks(self.dialect, &view, &graph).collect();
-        broken.extend(loops(&graph, &view).into_iter().map(|(n, _)| (n, Broken::Cycle)));
+        broken.extend(walk::loops(&graph).into_iter().map(|(n, _)| (n, Broken::Cycle)));
         broken.sort_by_key(|b| b.0);
         broken.dedup_by_key(|b| b.0);
         let mut places = Places::new(self.dialect, &view, &graph, &broken);
@@ -292,9 +293,7 @@ impl Mender {
         let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
         let graph = Graph::new(self.dialect, &view);
         self.records = view.records;
-        let mut run = foreign.clone();
-        while let Some(n) = run.pop() {
-            run.extend(graph.children(n));
+        for n in walk::below(&graph, &foreign) {
             self.records[n as usize].kind = Kind::Other;
         }
         foreign
@@ -309,21 +308,9 @@ impl Mender {
         let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
         let graph = Graph::new(self.dialect, &view);
         let count = view.records.len();
-        let (mut order, mut out) = (Vec::with_capacity(count), vec![false; count]);
-        let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
-        for n in 0..count as u32 {
-            let mut ready = vec![n];
-            while let Some(n) = ready.pop() {
-                let p = graph.parent[n as usize];
-                if p < MISSING && !out[p as usize] {
-                    waiting.entry(p).or_default().push(n);
-                    continue;
-                }
-                out[n as usize] = true;
-                order.push(n);
-                ready.extend(waiting.remove(&n).unwrap_or_default().into_iter().rev());
-            }
-        }
+        let mut order = walk::parents_first(&graph, |_, _| true);
+        let mut out = vec![false; count];
+        order.iter().for_each(|&n| out[n as usize] = true);
         // A loop never becomes ready; it was broken before, so nothing is left, but nothing may be lost either.
         order.extend((0..count as u32).filter(|&n| !out[n as usize]));
         let mut place = vec![0_u32; count];
@@ -399,7 +386,7 @@ fn first_node(dialect: Dialect, facts: &Facts) -> u32 {
 fn broken_anywhere(dialect: Dialect, facts: &Facts, graph: &Graph) -> bool {
     breaks(dialect, facts, graph).next().is_some()
         || facts.records.iter().any(|r| lacks_id(dialect, r))
-        || !loops(graph, facts).is_empty()
+        || !walk::loops(graph).is_empty()
 }
 
 fn what_is_broken(dialect: Dialect, n: u32, first: u32, graph: &Graph, facts: &Facts) -> Option<Broken> {
@@ -435,34 +422,15 @@ fn is_side_link(child: &Record, parent: &Record, facts: &Facts) -> bool {
     parent.has(flag::SIDECHAIN) || (parent.has(flag::AGENT_PROGRESS) && is_prompt(facts, child))
 }
 
-/// Loops of two or more records: the earliest record of each in the file, and how many it has.
-pub fn loops(graph: &Graph, facts: &Facts) -> Vec<(u32, u64)> {
-    // 0: not seen, otherwise the round in which it was.
-    let mut round = vec![0_u32; facts.records.len()];
-    let mut loops = Vec::new();
-    for start in 0..facts.records.len() as u32 {
-        let mut at = start;
-        while at < MISSING && round[at as usize] == 0 {
-            round[at as usize] = start + 1;
-            at = graph.parent[at as usize];
-        }
-        if at < MISSING && round[at as usize] == start + 1 && graph.parent[at as usize] != at {
-            let (mut earliest, mut length, mut next) = (at, 1, graph.parent[at as usize]);
-            while next != at {
-                (earliest, length, next) = (earliest.min(next), length + 1, graph.parent[next as usize]);
-            }
-            loops.push((earliest, length));
-        }
-    }
-    loops
-}
-
 /// sid-code: a start record whose parent is a record of its own file. The walk would come back if it went on.
 pub fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
     numbered(&facts.records)
         .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
         .find_map(|(n, r)| graph.find(r.parent, facts).map(|_| n))
 }
+
+/// How often a prompt may have been typed again without an answer.
+const TYPED_AGAIN: usize = 1000;
 
 /// Where a record without a parent could go: earlier records of its own line, and which of them hang together already.
 struct Places<'a> {
@@ -548,11 +516,13 @@ impl<'a> Places<'a> {
         };
         if what == Broken::SideParent && is_prompt(self.facts, child) {
             // A prompt that was typed again replaces the unanswered one before it.
-            while is_prompt(self.facts, &self.facts.records[near as usize]) {
-                match self.graph.parent[near as usize] {
-                    NO_PARENT | MISSING => break,
-                    p if p < near => near = p,
-                    _ => break,
+            for n in walk::up(self.graph, near).take(TYPED_AGAIN).take_while({
+                let mut last = near;
+                move |&n| std::mem::replace(&mut last, n) >= n
+            }) {
+                near = n;
+                if !is_prompt(self.facts, &self.facts.records[n as usize]) {
+                    break;
                 }
             }
         }

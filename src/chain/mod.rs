@@ -17,6 +17,7 @@ pub mod sid;
 pub mod survey;
 pub mod tail;
 pub mod turns;
+pub mod walk;
 
 use crate::dialect::Dialect;
 use crate::record::facts::Facts;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::graph::{Graph, MISSING, NO_PARENT, numbered};
-use super::{Chain, Mode, Refusal, Stop};
+use super::{Chain, Mode, Refusal, Stop, walk};
 use crate::record::facts::{Facts, Kind, Record, flag};
 
 /// Follows pi: leaf, path, compaction context.
@@ -28,7 +28,7 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
 
 /// The chain of a leaf that is given.
 pub fn load_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
-    let (path, stop) = path(facts, start, |n| parent_of(facts, graph, n));
+    let (path, stop) = walk::path(facts.records.len(), start, |n| parent_of(facts, graph, n), |n| n);
     let refusal = match stop {
         Stop::Repeat(n) => Some(Refusal::NeverReturns(n)),
         _ => None,
@@ -89,7 +89,7 @@ fn attach(facts: &Facts, graph: &Graph) -> (Vec<u32>, Option<u32>) {
 }
 
 fn openclaw_path(facts: &Facts, attached: &[u32], start: u32) -> Chain {
-    let (path, stop) = path(facts, start, |n| attached[n as usize]);
+    let (path, stop) = walk::path(facts.records.len(), start, |n| attached[n as usize], |n| n);
     // It does not know context edits: it walks past them.
     let known = path.into_iter().filter(|&n| facts.records[n as usize].kind != Kind::ContextEdit).collect();
     let mut chain = context(facts, known);
@@ -134,24 +134,6 @@ fn parent_of(facts: &Facts, graph: &Graph, n: u32) -> u32 {
     }
     // An entry without an id is in no index, but the walk begins at it.
     if record.parent.is_none() { NO_PARENT } else { graph.find(record.parent, facts).unwrap_or(MISSING) }
-}
-
-fn path(facts: &Facts, start: u32, parent: impl Fn(u32) -> u32) -> (Vec<u32>, Stop) {
-    let mut seen = vec![false; facts.records.len()];
-    let mut path = Vec::new();
-    let mut at = start;
-    let stop = loop {
-        seen[at as usize] = true;
-        path.push(at);
-        match parent(at) {
-            NO_PARENT => break Stop::Root,
-            MISSING => break Stop::MissingParent(at),
-            next if seen[next as usize] => break Stop::Repeat(at),
-            next => at = next,
-        }
-    };
-    path.reverse();
-    (path, stop)
 }
 
 /// The context of a path: the last compaction's summary, the kept range before it, what follows (rule 5).

@@ -55,7 +55,7 @@ impl<'a> Shape<'a> {
     /// Adds up every subtree.
     fn add_up(&self) -> Vec<Below> {
         let Shape { dialect, facts, graph, adopted, .. } = self;
-        let (dialect, count) = (*dialect, facts.records.len());
+        let dialect = *dialect;
         let mut below: Vec<Below> = (0..)
             .zip(&facts.records)
             .map(|(n, r)| {
@@ -68,7 +68,7 @@ impl<'a> Shape<'a> {
                 }
             })
             .collect();
-        for n in leaves_first(graph, count) {
+        for n in super::walk::leaves_first(graph) {
             let p = graph.parent[n as usize];
             if p >= MISSING {
                 continue;
@@ -85,25 +85,6 @@ impl<'a> Shape<'a> {
         }
         below
     }
-}
-
-/// Records so that each comes after all its children. Records on a loop are left out: nothing above them adds them up.
-fn leaves_first(graph: &Graph, count: usize) -> Vec<u32> {
-    let mut waiting: Vec<u32> = (0..count as u32).map(|n| graph.children(n).len() as u32).collect();
-    let mut order: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
-    let mut at = 0;
-    while let Some(&n) = order.get(at) {
-        at += 1;
-        let p = graph.parent[n as usize];
-        if p < MISSING {
-            let left = &mut waiting[p as usize];
-            *left -= 1;
-            if *left == 0 {
-                order.push(p);
-            }
-        }
-    }
-    order
 }
 
 /// Whether a record is a message that the agent shows in its main line.

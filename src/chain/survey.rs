@@ -6,6 +6,7 @@
 
 use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
 use super::shape::is_shown;
+use super::walk::{self, Inherited};
 use super::{Chain, Mode, Stop};
 use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, block, flag};
@@ -224,7 +225,7 @@ fn breaks(dialect: Dialect, facts: &Facts, graph: &Graph) -> Vec<Break> {
         .collect();
     // A loop closes where its earliest record names a later one; sid-code's are told as a parent below already.
     let known: Vec<u32> = all.iter().map(|b| b.child).collect();
-    let closing = super::heal::loops(graph, facts).into_iter().map(|(n, _)| n);
+    let closing = walk::loops(graph).into_iter().map(|(n, _)| n);
     all.extend(closing.filter(|n| known.binary_search(n).is_err()).map(|child| Break { child, gap: Gap::Loop }));
     all.sort_by_key(|b| b.child);
     all
@@ -285,18 +286,15 @@ impl<'a> Branches<'a> {
     fn walk(&mut self, leaf: u32) -> Branch {
         let mut branch = self.empty(leaf);
         branch.adopted = self.adopted[leaf as usize];
-        let mut at = leaf;
-        loop {
-            self.take(&mut branch, at);
-            match self.graph.parent[at as usize] {
-                NO_PARENT | MISSING => return branch,
-                parent if self.taken[parent as usize] => {
-                    branch.fork = Some(parent);
-                    return branch;
-                }
-                parent => at = parent,
+        let graph = self.graph;
+        for at in walk::up(graph, leaf) {
+            if self.taken[at as usize] {
+                branch.fork = Some(at);
+                break;
             }
+            self.take(&mut branch, at);
         }
+        branch
     }
 
     fn empty(&self, leaf: u32) -> Branch {
@@ -339,8 +337,9 @@ fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopte
     }
     let first = chain.adopted.first().copied();
     let cut = first.filter(|&n| facts.records[n as usize].any(flag::BOUNDARY | flag::CLEARED));
-    let mut ends = vec![End::Unknown; facts.records.len()];
-    let mut path = Vec::new();
+    let own = adopted.iter().map(|&adopted| if adopted { End::Adopted } else { End::Unknown }).collect();
+    let mut ends = Inherited::new(own, End::Unknown, End::Broken);
+    let top = |_, end| if end == NO_PARENT { End::Root } else { End::Broken };
     numbered(&facts.records)
         .map(|(n, record)| {
             if shown[n as usize] {
@@ -369,7 +368,7 @@ fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopte
             if !copies.is_empty() && copies[graph.canonical(n, facts) as usize] {
                 return Some(Reason::Repeated);
             }
-            Some(match end(n, graph, adopted, &mut ends, &mut path) {
+            Some(match ends.of(graph, n, top) {
                 End::Adopted => Reason::ForeignBranch,
                 _ if cut.is_some_and(|boundary| n < boundary) => Reason::BeforeBoundary,
                 End::Root if chain.stop == Stop::Root => Reason::ForeignBranch,
@@ -377,30 +376,6 @@ fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopte
             })
         })
         .collect()
-}
-
-fn end(start: u32, graph: &Graph, adopted: &[bool], ends: &mut [End], path: &mut Vec<u32>) -> End {
-    let mut at = start;
-    let found = loop {
-        if adopted[at as usize] {
-            break End::Adopted;
-        }
-        if ends[at as usize] != End::Unknown {
-            break ends[at as usize];
-        }
-        // Coming back here means a loop.
-        ends[at as usize] = End::Broken;
-        path.push(at);
-        match graph.parent[at as usize] {
-            NO_PARENT => break End::Root,
-            MISSING => break End::Broken,
-            parent => at = parent,
-        }
-    };
-    for n in path.drain(..) {
-        ends[n as usize] = found;
-    }
-    found
 }
 
 fn speaks(record: &Record) -> bool {

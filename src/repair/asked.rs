@@ -7,6 +7,7 @@ use super::edit::{Action, Edit};
 use super::links::{quoted, set_member};
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::heal::Evidence;
+use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
@@ -27,24 +28,20 @@ pub(super) fn past_progress(session: &Session) -> io::Result<Vec<Edit>> {
         return Ok(Vec::new());
     }
     let mut edits = Vec::new();
+    // Of each record the nearest one at or above it that is no progress row.
+    const UNKNOWN: u32 = MISSING - 1;
+    let own = numbered(&facts.records).map(|(n, r)| if r.kind == Kind::Progress { UNKNOWN } else { n }).collect();
+    let mut past = Inherited::new(own, UNKNOWN, MISSING);
     for (n, record) in numbered(&facts.records).filter(|(n, r)| r.is_message() && graph.has(*n, facts)) {
-        let is_progress = |p: u32| p < MISSING && session.record(p).kind == Kind::Progress;
-        let mut parent = graph.parent[n as usize];
-        if !is_progress(parent) || record.has(flag::LOSSY) {
+        let below_progress = |p: u32| p < MISSING && session.record(p).kind == Kind::Progress;
+        if !below_progress(graph.parent[n as usize]) || record.has(flag::LOSSY) {
             continue;
         }
         // A loop among them is another finding's.
-        for _ in 0..facts.records.len() {
-            if !is_progress(parent) {
-                break;
-            }
-            parent = graph.parent[parent as usize];
-        }
+        let parent = past.of(graph, graph.parent[n as usize], |_, end| end);
         let value = match parent {
             NO_PARENT => "null".to_owned(),
-            p if p < MISSING
-                && !is_progress(p)
-                && session.record(p).has(flag::SIDECHAIN) == record.has(flag::SIDECHAIN) =>
+            p if p < MISSING && session.record(p).has(flag::SIDECHAIN) == record.has(flag::SIDECHAIN) =>
             {
                 let Some(id) = session.id(p) else { continue };
                 quoted(&id.lossy())

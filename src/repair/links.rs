@@ -10,8 +10,9 @@ use super::asked;
 use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
-use crate::chain::graph::{Graph, MISSING, numbered};
+use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, start_below};
+use crate::chain::walk::{self, Inherited};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
@@ -224,9 +225,13 @@ fn in_order(session: &Session, healed: &Healed) -> io::Result<Vec<Edit>> {
         Origin::Record(n) => Some(n),
         Origin::Hidden(_) | Origin::MadeUp => None,
     });
-    let Some(order) = parents_first(&session.graph, session.facts.records.len() as u32, &below.collect()) else {
+    // None stands before its parent: those of `below`, and what hangs on them, wait for it.
+    let below: HashSet<u32> = below.collect();
+    let order = walk::parents_first(&session.graph, |n, p| p < n || below.contains(&n));
+    if order.len() < session.facts.records.len() {
+        // Some would wait for ever.
         return Ok(Vec::new());
-    };
+    }
     let stays = longest_rising(&order);
     let mut edits = Vec::new();
     // What moves is put behind the last record that stays, or before the first of them.
@@ -265,27 +270,6 @@ fn in_order(session: &Session, healed: &Healed) -> io::Result<Vec<Edit>> {
     Ok(edits)
 }
 
-/// The records in an order in which none stands before its parent: those of `below`, and what hangs on them, wait for it.
-/// None when some would wait for ever.
-fn parents_first(graph: &Graph, count: u32, below: &HashSet<u32>) -> Option<Vec<u32>> {
-    let (mut order, mut out) = (Vec::with_capacity(count as usize), vec![false; count as usize]);
-    let mut waiting: HashMap<u32, Vec<u32>> = HashMap::new();
-    for n in 0..count {
-        let mut ready = vec![n];
-        while let Some(n) = ready.pop() {
-            let p = graph.parent[n as usize];
-            if p < MISSING && !out[p as usize] && (p < n || below.contains(&n)) {
-                waiting.entry(p).or_default().push(n);
-                continue;
-            }
-            out[n as usize] = true;
-            order.push(n);
-            ready.extend(waiting.remove(&n).unwrap_or_default().into_iter().rev());
-        }
-    }
-    (order.len() == count as usize).then_some(order)
-}
-
 /// The members of a longest rising run of a sequence without repetition.
 fn longest_rising(order: &[u32]) -> HashSet<u32> {
     // Of each length the place of the run's smallest last member, and for each place the one before it.
@@ -310,9 +294,11 @@ fn longest_rising(order: &[u32]) -> HashSet<u32> {
 /// One of two equal copies goes: the later one, or the earlier where the loader's leaf or order would change.
 fn copies(session: &Session, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
     let (mut later, mut earlier) = (Vec::new(), Vec::new());
+    let boundaries: Vec<u32> =
+        numbered(&session.facts.records).filter(|(_, r)| r.has(flag::BOUNDARY)).map(|(n, _)| n).collect();
     for &(a, b) in &session.graph.repeats {
         let (first, second) = (session.record(a), session.record(b));
-        let replay = session.facts.records[a as usize..b as usize].iter().any(|r| r.has(flag::BOUNDARY));
+        let replay = boundaries.get(boundaries.partition_point(|n| *n < a)).is_some_and(|n| *n < b);
         if (code == "C216") != (replay && session.dialect == Dialect::Claude) {
             continue;
         }
@@ -363,16 +349,10 @@ fn kept_range(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
     let edit = match kept {
         Some((kept, _)) if kept < n => {
             // The last entry before the compaction that hangs below the kept one.
-            let below = |mut m: u32| {
-                for _ in 0..session.facts.records.len() {
-                    match m {
-                        MISSING.. => return false,
-                        m if m == kept => return true,
-                        _ => m = session.graph.parent[m as usize],
-                    }
-                }
-                false
-            };
+            let mut own = vec![None; session.facts.records.len()];
+            own[kept as usize] = Some(true);
+            let mut below = Inherited::new(own, None, Some(false));
+            let mut below = |m: u32| below.of(&session.graph, m, |_, _| Some(false)) == Some(true);
             let Some(tip) = (kept..n).rev().find(|&m| session.graph.has(m, &session.facts) && below(m)) else {
                 return Ok(Vec::new());
             };

@@ -12,6 +12,7 @@ use super::style::{Style, dim, plain, span, strong};
 use super::words::{counted, number, paragraph};
 use crate::chain::shape::is_shown;
 use crate::chain::survey::{Branch, Gap, Reason};
+use crate::chain::walk::up;
 
 /// How many lines a drawing has at most.
 const LINES: usize = 400;
@@ -121,11 +122,7 @@ impl<'a> Tree<'a> {
         if n == 0 && branch.adopted && Some(branch.leaf) == session.chain.leaf {
             return session.chain.adopted.clone();
         }
-        let mut records = vec![branch.leaf];
-        while records.len() < branch.records as usize {
-            let above = session.graph.parent[records[records.len() - 1] as usize];
-            records.push(above);
-        }
+        let mut records: Vec<u32> = up(&session.graph, branch.leaf).take(branch.records as usize).collect();
         records.reverse();
         records
     }

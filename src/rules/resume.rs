@@ -2,9 +2,9 @@
 
 use super::Context;
 use crate::audit::{Lawful, Resume, ResumeVerdict};
-use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::chain::heal::Healed;
 use crate::chain::tail;
+use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Kind, flag};
@@ -60,11 +60,11 @@ fn lawful(context: &Context<'_>) -> Lawful {
     for &n in &session.chain.adopted {
         adopted[n as usize] = true;
     }
-    // Whether the way up from a record meets the adopted chain: known for each record once.
-    let mut meets = vec![0_u8; facts.records.len()];
+    // Whether the way up from a record meets the adopted chain.
+    let own = adopted.iter().map(|&adopted| adopted.then_some(true)).collect();
+    let mut meets = Inherited::new(own, None, Some(false));
     let first = session.chain.adopted.first().copied();
     let cut = first.is_some_and(|n| session.record(n).any(flag::BOUNDARY | flag::CLEARED));
-    let mut path = Vec::new();
     for (n, record) in facts.records.iter().enumerate() {
         if !record.is_message() || !graph.has_kind(record) {
             continue;
@@ -74,24 +74,7 @@ fn lawful(context: &Context<'_>) -> Lawful {
         } else if record.has(flag::META) && session.dialect == Dialect::Claude {
             lawful.meta += 1;
         } else if !adopted[n] {
-            let mut at = n as u32;
-            let meeting = loop {
-                if adopted[at as usize] {
-                    break true;
-                }
-                if meets[at as usize] != 0 {
-                    break meets[at as usize] == 2;
-                }
-                meets[at as usize] = 1;
-                path.push(at);
-                match graph.parent[at as usize] {
-                    NO_PARENT | MISSING => break false,
-                    p => at = p,
-                }
-            };
-            for p in path.drain(..) {
-                meets[p as usize] = if meeting { 2 } else { 1 };
-            }
+            let meeting = meets.of(graph, n as u32, |_, _| Some(false)) == Some(true);
             if meeting {
                 lawful.other_branches += 1;
             } else if cut && first.is_some_and(|f| (n as u32) < f) {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use crate::chain::graph::{MISSING, NO_PARENT};
+use crate::chain::walk::Inherited;
 use crate::chain::{Mode, claude};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
@@ -27,19 +28,17 @@ pub(super) fn drop_records(session: &Session, code: &'static str, gone: &BTreeSe
                 .reason("its children hang below what it hung below"),
         );
     }
+    // Of each record that goes the nearest one above that stays, or the last that goes where none does.
+    let count = session.facts.records.len() as u32;
+    let own = (0..count).map(|n| if gone.contains(&n) { MISSING } else { n }).collect();
+    let mut stays = Inherited::new(own, MISSING, NO_PARENT);
     for &n in gone {
-        let mut above = n;
-        for _ in 0..=gone.len() {
-            match graph.parent[above as usize] {
-                NO_PARENT | MISSING => break,
-                p => above = p,
-            }
-            if !gone.contains(&above) {
-                break;
-            }
-        }
-        // A record whose way up ends in the gap keeps the pointer that the last dropped one had.
-        let parent = if gone.contains(&above) { raw_parent(session, above)? } else { raw_id(session, above)? };
+        let parent = match stays.of(graph, n, |last, _| last) {
+            NO_PARENT => "null".to_owned(),
+            // A record whose way up ends in the gap keeps the pointer that the last dropped one had.
+            above if gone.contains(&above) => raw_parent(session, above)?,
+            above => raw_id(session, above)?,
+        };
         for &child in graph.children(n).iter().filter(|c| !gone.contains(c)) {
             edits.extend(point(session, code, Fix::Content, child, &parent)?);
         }

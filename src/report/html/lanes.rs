@@ -10,6 +10,7 @@
 use crate::chain::Mode;
 use crate::chain::shape::{is_prompt, is_shown};
 use crate::chain::survey::{Branch, Reason, Survey};
+use crate::chain::walk::up;
 use crate::record::facts::{Kind, Record, flag};
 use crate::session::Session;
 
@@ -160,13 +161,8 @@ impl<'a> Tracks<'a> {
 }
 
 fn walk(session: &Session, branch: &Branch, of: &mut [u8], track: u8) {
-    let mut at = branch.leaf;
-    for _ in 0..branch.records {
+    for at in up(&session.graph, branch.leaf).take(branch.records as usize) {
         of[at as usize] = track;
-        at = match session.graph.parent.get(at as usize) {
-            Some(&parent) if (parent as usize) < of.len() => parent,
-            _ => return,
-        };
     }
 }
 

@@ -8,6 +8,7 @@ use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::value::Value;
 use crate::rules::Collector;
+use crate::session::Session;
 
 pub(super) fn check(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
@@ -81,24 +82,26 @@ fn pointers(view: &View<'_>, found: &mut Collector) {
 }
 
 /// Whether a repeat was made by a compaction that wrote old rows again: a boundary stands between the copies, and they are equal.
-pub(super) fn is_replay(view: &View<'_>, earlier: u32, n: u32) -> bool {
-    let session = view.context.session;
-    session.dialect == Dialect::Claude
-        && session.facts.records[earlier as usize..n as usize].iter().any(|r| r.has(flag::BOUNDARY))
+pub(super) fn is_replay(view: &View<'_>, boundaries: &[u32], earlier: u32, n: u32) -> bool {
+    let next = boundaries.partition_point(|&b| b < earlier);
+    view.context.session.dialect == Dialect::Claude
+        && boundaries.get(next).is_some_and(|&b| b < n)
         && super::links::same_bytes(view, earlier, n)
+}
+
+/// The records that are boundaries, in file order.
+pub(super) fn boundaries(session: &Session) -> Vec<u32> {
+    numbered(&session.facts.records).filter(|(_, r)| r.has(flag::BOUNDARY)).map(|(n, _)| n).collect()
 }
 
 fn replays(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let boundaries: Vec<u32> =
-        numbered(&session.facts.records).filter(|(_, r)| r.has(flag::BOUNDARY)).map(|(n, _)| n).collect();
+    let boundaries = boundaries(session);
     if boundaries.is_empty() {
         return;
     }
-    let mut replayed = session.graph.repeats.iter().filter(|&&(earlier, n)| {
-        let next = boundaries.partition_point(|&b| b < earlier);
-        boundaries.get(next).is_some_and(|&b| b < n) && super::links::same_bytes(view, earlier, n)
-    });
+    let mut replayed =
+        session.graph.repeats.iter().filter(|&&(earlier, n)| is_replay(view, &boundaries, earlier, n));
     let Some(&(_, first)) = replayed.next() else { return };
     let count = 1 + replayed.count() as u64;
     found.add(

@@ -3,6 +3,7 @@
 use super::View;
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::shape::{Below, NOWHERE};
+use crate::chain::walk::up;
 use crate::dialect::Dialect;
 use crate::finding::{Doc, Fix, Rule, Severity};
 use crate::record::again;
@@ -181,10 +182,11 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
         return;
     }
     let graph = &session.graph;
-    let (mut at, mut answers, mut speaks) = (session.chain.leaf, false, false);
+    let Some(leaf) = session.chain.leaf else { return };
+    let (mut answers, mut speaks) = (false, false);
     let mut lowest = None;
     // From the leaf upwards as the loader walks, until the first answer: forks above it were taken with an answer.
-    while let Some(n) = at {
+    for n in up(graph, leaf) {
         let record = session.record(n);
         answers |= record.kind == Kind::Assistant;
         if answers {
@@ -205,10 +207,8 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
         if let Some(left) = left.filter(|_| speaks) {
             lowest = Some((p, n, left));
         }
-        at = Some(p);
     }
     let Some((fork, taken, left)) = lowest else { return };
-    let leaf = session.chain.leaf.unwrap_or(taken);
     let loader = session.dialect.loader();
     let left_leaf = view.shape.below(left).last_message;
     let mut finding = STRAY_LEAF
@@ -233,20 +233,9 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     let row = facts.records.iter().rfind(|r| r.kind == Kind::LastPrompt)?;
     let named = again::field(&session.source, row, &["leafUuid"])?;
     let id = crate::record::facts::Id::of(named.as_bytes());
-    let mut at = session.graph.find(id, facts)?;
-    for _ in 0..facts.records.len() {
-        if view.shape.adopted[at as usize] {
-            return None;
-        }
-        if session.record(at).is_message() {
-            return Some(named.lossy());
-        }
-        match session.graph.parent[at as usize] {
-            p if p >= MISSING => return None,
-            p => at = p,
-        }
-    }
-    None
+    let named_record = session.graph.find(id, facts)?;
+    let first = up(&session.graph, named_record).find(|&n| view.shape.adopted[n as usize] || session.record(n).is_message())?;
+    (!view.shape.adopted[first as usize]).then(|| named.lossy())
 }
 
 pub(super) static EXTRA_ROOT: Rule = Rule {

@@ -157,8 +157,8 @@ fn broken_links(view: &View<'_>, found: &mut Collector) {
 
 fn loops(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let (facts, graph) = (&session.facts, &session.graph);
-    for (earliest, length) in crate::chain::heal::loops(graph, facts) {
+    let graph = &session.graph;
+    for (earliest, length) in crate::chain::walk::loops(graph) {
         cycle(view, earliest, length, found);
     }
     // Under the other indexing (first copy wins) a loop may close that this one does not have: sid-code walks upwards and
@@ -222,8 +222,9 @@ fn order(view: &View<'_>, found: &mut Collector) {
 /// C206 and C207. Copies that a compaction wrote again are C216's.
 fn repeats(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
+    let boundaries = super::boundaries::boundaries(session);
     for &(earlier, n) in &session.graph.repeats {
-        if super::boundaries::is_replay(view, earlier, n) {
+        if super::boundaries::is_replay(view, &boundaries, earlier, n) {
             continue;
         }
         // A pair of which neither is listed any more is counted as the repeat that it most likely is.
