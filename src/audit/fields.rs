@@ -23,6 +23,8 @@ pub struct Question {
     pub more: Vec<Catalogue>,
     /// Whether every path is asked for.
     pub all_paths: bool,
+    /// Whether keys that a person or a model may have written are named.
+    pub as_written: bool,
 }
 
 /// What a census says.
@@ -70,9 +72,14 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     let walks = question.all_paths || !question.more.is_empty();
     let run = Run { discovery: &discovery, stdin, walks, meter };
     let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
-    let (mut all, mut paths) = (Sum::default(), AllPaths::default());
+    let (mut all, mut paths, mut shown) = (Sum::default(), AllPaths::default(), AllPaths::default());
     for part in parts {
-        paths.merge(part.walk.finish());
+        if !question.more.is_empty() {
+            paths.merge(part.walk.named(true));
+        }
+        if question.all_paths {
+            shown.merge(part.walk.named(question.as_written));
+        }
         all.files += part.files;
         all.records += part.records;
         all.census.merge(part.census);
@@ -90,7 +97,7 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
         files: all.files,
         records: all.records,
         fields,
-        paths: question.all_paths.then_some(paths),
+        paths: question.all_paths.then_some(shown),
         errors: all.errors,
         defects: all.defects,
         versions: all.versions,

@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     }
     let now = arguments.reading.now();
     let (bytes, files) = input.amount();
-    let question = Question { more, all_paths: arguments.all_paths };
+    let question = Question { more, all_paths: arguments.all_paths, as_written: arguments.output.show_content };
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let Input { discovery, stdin } = input;
     let answers = arguments.reading.with_jobs(|| fields::fields(discovery, stdin.as_ref(), &question, &meter))?;

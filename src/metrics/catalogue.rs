@@ -1,6 +1,8 @@
 //! What the records of an agent are expected to hold: the data files beside this one, whose form `catalogue/README.md`
 //! tells, and a person's own in the same form.
 
+use std::collections::HashSet;
+
 use serde::Deserialize;
 
 use crate::dialect::Dialect;
@@ -162,6 +164,14 @@ impl Catalogue {
     pub fn is_about(&self, dialect: Dialect) -> bool {
         *self.agent == *dialect.name() || (&*self.agent == "pi" && dialect.is_pi())
     }
+}
+
+/// Every word that stands in a path of the built-in catalogues: keys that agents are known to write.
+pub fn words() -> HashSet<Box<str>> {
+    let all = [Dialect::Claude, Dialect::Sid, Dialect::Pi].map(Catalogue::of);
+    let paths = all.iter().flat_map(|c| &c.expected).map(|entry| &*entry.path);
+    let cut = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$'));
+    paths.flat_map(|path| path.split(cut)).filter(|word| !word.is_empty()).map(Into::into).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Every path of the JSON of a store, with how often it is there and what stands at it: `message.content[].text`. Elements
 //! of arrays share one path. Read with the scanner, in a second look at each file that only `fields` takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use super::catalogue;
 use super::scanner::{Event, Scanner, unescaped};
 use crate::record::facts::Id;
 use crate::record::hashed::ByHash;
@@ -14,6 +15,23 @@ pub const PATHS: usize = 50_000;
 const DEEPEST: usize = 64;
 /// A key is named by at most so many of its bytes.
 const LONGEST_KEY: usize = 120;
+
+/// Below these keys stands what a model, a tool or a person wrote, and keys are part of it: the input of a call, what a
+/// tool gave back, what was pasted, the values of metadata.
+const FREE: [&str; 12] = [
+    "input",
+    "arguments",
+    "args",
+    "toolUseResult",
+    "details",
+    "pastedContents",
+    "value",
+    "data",
+    "answers",
+    "output",
+    "result",
+    "metadata",
+];
 
 /// Types of values, in the order of [`PathCount::types`].
 pub const TYPES: [&str; 6] = ["object", "array", "string", "number", "boolean", "null"];
@@ -29,6 +47,10 @@ impl PathCount {
     /// All of them.
     pub fn count(&self) -> u64 {
         self.types.iter().sum()
+    }
+
+    fn add(&mut self, other: PathCount) {
+        self.types.iter_mut().zip(other.types).for_each(|(sum, n)| *sum += n);
     }
 }
 
@@ -47,7 +69,7 @@ impl AllPaths {
         self.others += other.others;
         for (path, count) in other.paths {
             if let Some(sum) = self.paths.get_mut(&path) {
-                sum.types.iter_mut().zip(count.types).for_each(|(sum, n)| *sum += n);
+                sum.add(count);
             } else if self.paths.len() < PATHS {
                 self.paths.insert(path, count);
             } else {
@@ -161,27 +183,40 @@ impl PathWalk {
         node
     }
 
-    /// The paths by name.
-    pub fn finish(self) -> AllPaths {
+    /// The paths by name; `as_written`: keys that a person or a model may have written, too.
+    pub fn named(&self, as_written: bool) -> AllPaths {
         let mut all = AllPaths { others: self.others, ..AllPaths::default() };
         // A parent stands before its children, so its name is there already.
         let mut names: Vec<Box<str>> = Vec::with_capacity(self.nodes.len());
+        let words = if as_written { HashSet::new() } else { catalogue::words() };
+        let mut free: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for (n, node) in self.nodes.iter().enumerate() {
             let above = names.get(node.parent as usize).map(|name| &**name).unwrap_or_default();
+            let below_free = free.get(node.parent as usize).is_some_and(|free| *free);
+            free.push(below_free || node.key.as_ref().is_some_and(|key| FREE.contains(&&**key)));
+            let is_shown = |key: &str| as_written || is_name(key) && (!below_free || words.contains(key));
             let name: Box<str> = match &node.key {
                 _ if n == 0 => Box::default(),
                 None => format!("{above}[]").into(),
+                Some(key) if !is_shown(key) && above.is_empty() => "<key>".into(),
+                Some(key) if !is_shown(key) => format!("{above}.<key>").into(),
                 Some(key) if !is_plain(key) => format!("{above}[{}]", serde_json::json!(key)).into(),
                 Some(key) if above.is_empty() => key.clone(),
                 Some(key) => format!("{above}.{key}").into(),
             };
             if n > 0 && node.count.count() > 0 {
-                all.paths.insert(name.clone(), node.count);
+                all.paths.entry(name.clone()).or_default().add(node.count);
             }
             names.push(name);
         }
         all
     }
+}
+
+/// Whether a key looks like one that a program declares. What a person writes has spaces, or letters of other alphabets.
+fn is_name(key: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'$' | b':');
+    key.len() <= 48 && key.bytes().all(plain) && key.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c))
 }
 
 /// Whether a key can stand in a path without quotes.
@@ -198,7 +233,7 @@ mod tests {
         let mut walk = PathWalk::default();
         walk.record(br#"{"a":[{"b":1},{"b":null},[2]],"c.d":{"e":true}}"#);
         walk.record(br#"{"a":"x","c.d":{"e":"y"},"a":"#);
-        let all = walk.finish();
+        let all = walk.named(true);
         let count = |path: &str| all.get(path).unwrap_or(0);
         assert_eq!([count("a"), count("a[]"), count("a[].b"), count("a[][]")], [2, 3, 2, 1]);
         assert_eq!(all.paths["a"].types, [0, 1, 1, 0, 0, 0]);
@@ -207,12 +242,30 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_someone_wrote_are_counted_and_not_named() {
+        let mut walk = PathWalk::default();
+        walk.record(
+            br#"{"message":{"content":[{"input":{"Who is it?":1,"Who was it?":{"content":2}},"a b":3}]},"n":4}"#,
+        );
+        let all = walk.named(false);
+        let paths: Vec<(&str, u64)> = all.paths.iter().map(|(path, count)| (&**path, count.count())).collect();
+        assert!(paths.contains(&("message.content[].input.<key>", 2)), "{paths:?}");
+        assert!(paths.contains(&("message.content[].<key>", 1)), "{paths:?}");
+        assert!(paths.contains(&("message.content[].input.<key>.content", 1)), "{paths:?}");
+        assert_eq!(all.get("n"), Some(1));
+        assert_eq!(
+            walk.named(true).get("message.content[].[\"a b\"]").or(walk.named(true).get("message.content[][\"a b\"]")),
+            Some(1)
+        );
+    }
+
+    #[test]
     fn there_is_an_end_to_paths() {
         let mut walk = PathWalk::default();
         for n in 0..PATHS + 10 {
             walk.record(format!("{{\"k{n}\":1,\"deep\":{}{}}}", "[".repeat(80), "]".repeat(80)).as_bytes());
         }
-        let all = walk.finish();
+        let all = walk.named(true);
         assert!(all.paths.len() <= PATHS);
         assert!(all.others > 0);
         let named: u64 = all.paths.values().map(PathCount::count).sum();

@@ -27,6 +27,11 @@ impl<'a> Value<'a> {
         Some(Value { line, start, end })
     }
 
+    /// A value of which it is known where it stands in a text.
+    pub fn standing(line: &'a [u8], (start, end): (usize, usize)) -> Option<Self> {
+        line.get(start..end).map(|_| Value { line, start, end })
+    }
+
     /// Its bytes.
     pub fn raw(&self) -> &'a [u8] {
         &self.line[self.start..self.end]

@@ -41,8 +41,7 @@ pub(super) fn past_progress(session: &Session) -> io::Result<Vec<Edit>> {
         let parent = past.of(graph, graph.parent[n as usize], |_, end| end);
         let value = match parent {
             NO_PARENT => "null".to_owned(),
-            p if p < MISSING && session.record(p).has(flag::SIDECHAIN) == record.has(flag::SIDECHAIN) =>
-            {
+            p if p < MISSING && session.record(p).has(flag::SIDECHAIN) == record.has(flag::SIDECHAIN) => {
                 let Some(id) = session.id(p) else { continue };
                 quoted(&id.lossy())
             }

@@ -148,6 +148,9 @@ pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Pl
             // A code of a gentle class may have an answer for some places that goes further; that takes that class.
             let within = |way: &Vec<Edit>| way.iter().all(|e| e.class <= options.up_to);
             for way in ways(&session, code, &now.findings, options)?.into_iter().filter(within) {
+                if meter.stopped() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
                 let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
                 let next = text.spliced(&splices);
                 let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;

@@ -100,6 +100,8 @@ impl<'a> FileCount<'a> {
         self.to.sums.add("readers.raw.hits", hits as u64);
         self.scan.begin();
         let seen = self.scan.feed(bytes).and_then(|()| self.scan.finish());
+        // A line that the agent's loader takes apart is refused: there is no record of it that could be counted.
+        self.stopped |= self.taken_apart(bytes).is_some();
         self.strict(bytes);
         match (own, seen) {
             ([], Err(NoJson)) => {}
@@ -131,12 +133,8 @@ impl<'a> FileCount<'a> {
     fn why(&self, number: u64, bytes: &[u8], records: usize, is_json: bool) -> Option<&'static str> {
         let dialect = self.session.dialect;
         let has = |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
-        let inner_cr = bytes[..bytes.len() - 1].contains(&b'\r');
-        if inner_cr && (dialect == Dialect::Claude || self.stream) {
-            return Some("the agent's loader splits lines at a carriage return, too");
-        }
-        if self.stream && (has(b"\xe2\x80\xa8") || has(b"\xe2\x80\xa9")) {
-            return Some("the agent's loader splits lines at U+2028 and U+2029 in files of this size");
+        if let Some(why) = self.taken_apart(bytes) {
+            return Some(why);
         }
         let is_plain = |b: Option<&u8>| b.is_none_or(|b| (0x21..0x80).contains(b) || matches!(b, b' ' | b'\t' | b'\r'));
         let edges = !is_plain(bytes.first()) || !is_plain(bytes.last());
@@ -153,6 +151,17 @@ impl<'a> FileCount<'a> {
             return Some("longer than any loader can hold");
         }
         None
+    }
+
+    /// Whether the agent's loader makes several lines of this one.
+    fn taken_apart(&self, bytes: &[u8]) -> Option<&'static str> {
+        let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
+        let inner_cr = memchr::memchr(b'\r', &bytes[..bytes.len().saturating_sub(1)]).is_some();
+        if inner_cr && (self.session.dialect == Dialect::Claude || self.stream) {
+            return Some("the agent's loader splits lines at a carriage return, too");
+        }
+        (self.stream && (has(b"\xe2\x80\xa8") || has(b"\xe2\x80\xa9")))
+            .then_some("the agent's loader splits lines at U+2028 and U+2029 in files of this size")
     }
 
     fn differ(&mut self, line: u64, first: String, second: String, why: Option<&'static str>) {
@@ -194,6 +203,11 @@ impl<'a> FileCount<'a> {
         }
         // A strict reader stops at such a line whatever it is.
         on.push(STRICT.to_owned());
+        let pairs = |record: &Record| {
+            let blocks = self.session.facts.blocks_of(record);
+            blocks.iter().any(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result))
+        };
+        on.extend(self.session.facts.records[start..start + records].iter().any(pairs).then(|| PARALLEL.to_owned()));
         for seen in first_seen.iter().chain(seen) {
             let uses = seen.usage.is_some() || seen.stats.is_some() || seen.is_trace;
             on.extend(uses.then(|| USAGE.to_owned()));

@@ -401,7 +401,7 @@ impl LineScan {
             answers: if is_pi_result { vec![draft.call.clone()] } else { answers.collect() },
             is_end: self.dialect == Dialect::Sid && type_name == "session_end",
             is_assistant,
-            response: draft.message_id.clone().filter(|_| self.dialect == Dialect::Claude),
+            response: draft.message_id.clone().filter(|_| self.dialect == Dialect::Claude && is_assistant),
             stats: stats.then(|| Stats { id: id.clone(), models: draft.models.clone() }),
             provider: draft.provider.clone(),
             is_trace: key.as_deref() == Some("trace_session_id"),
@@ -413,7 +413,8 @@ impl LineScan {
 
     fn used(&self, draft: &Draft, type_name: &str, tokens: [Option<u64>; 4]) -> Used {
         let key = match self.dialect {
-            Dialect::Claude if draft.message_id.is_some() => draft.message_id.clone(),
+            // Only a model's record is a row of a response.
+            Dialect::Claude if draft.message_id.is_some() && type_name == "assistant" => draft.message_id.clone(),
             Dialect::Pi | Dialect::Openclaw => draft.id.as_ref().map(|id| format!("{id}@{}", draft.time)),
             _ => draft.uuid.clone(),
         };

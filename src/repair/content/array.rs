@@ -37,14 +37,7 @@ impl Content {
 
     /// One element.
     pub(super) fn item(&self, index: usize) -> Option<Value<'_>> {
-        let (start, _) = *self.items.get(index)?;
-        self.value_at(start)
-    }
-
-    fn value_at(&self, start: usize) -> Option<Value<'_>> {
-        let root = Value::parse(&self.text)?;
-        let content = root.at(&["message", "content"]).or_else(|| root.get("content"))?;
-        content.items().into_iter().find(|i| i.start == start)
+        Value::standing(&self.text, *self.items.get(index)?)
     }
 
     /// Whether it is an array.
@@ -69,13 +62,18 @@ impl Content {
         Splice::insert(self.offset + self.span.1 as u64 - 1, format!("{comma}{}", json.join(",")))
     }
 
-    /// Leaves elements out, each with one comma beside it, and tells what stretches of the file hold them.
+    /// Leaves elements out (their places in order), each with one comma beside it, and tells what stretches of the file hold them.
     pub(super) fn remove(&self, gone: &[usize]) -> (Vec<Splice>, Vec<(u64, u64)>) {
         let at = |i: usize| self.offset + i as u64;
         let quarantined =
             gone.iter().filter_map(|&i| self.items.get(i)).map(|&(s, e)| (at(s), (e - s) as u64)).collect();
-        let kept: Vec<(usize, usize)> =
-            self.items.iter().enumerate().filter(|(i, _)| !gone.contains(i)).map(|(_, span)| *span).collect();
+        let kept: Vec<(usize, usize)> = self
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| gone.binary_search(i).is_err())
+            .map(|(_, span)| *span)
+            .collect();
         let mut splices = Vec::new();
         let (Some(&(first, _)), Some(&(_, last))) = (kept.first(), kept.last()) else {
             let (start, end) = (self.span.0 + 1, self.span.1 - 1);
@@ -86,7 +84,8 @@ impl Content {
         }
         for pair in kept.windows(2) {
             let (end, start) = (pair[0].1, pair[1].0);
-            let between = self.items.iter().any(|&(s, _)| s >= end && s < start);
+            let next = self.items.partition_point(|&(s, _)| s < end);
+            let between = self.items.get(next).is_some_and(|&(s, _)| s < start);
             if between {
                 splices.push(Splice::replace(at(end), (start - end) as u64, *b","));
             }

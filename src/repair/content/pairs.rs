@@ -211,18 +211,21 @@ fn with_results(session: &Session, code: &str, targets: &Targets) -> Targets {
         let calls: BTreeSet<u64> = targets
             .iter()
             .flat_map(|(n, blocks)| session.facts.blocks_of(session.record(n)).iter().map(move |b| (b, blocks)))
-            .filter(|(b, blocks)| b.kind == BlockKind::Call && b.id != 0 && blocks.contains(&usize::from(b.index)))
+            .filter(|(b, blocks)| {
+                b.kind == BlockKind::Call && b.id != 0 && blocks.binary_search(&usize::from(b.index)).is_ok()
+            })
             .map(|(b, _)| b.id)
             .collect();
         for (n, record) in (0..).zip(&session.facts.records) {
             for b in
                 session.facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result && calls.contains(&b.id))
             {
-                let places = by_record.entry(n).or_default();
-                places.push(usize::from(b.index));
-                places.sort_unstable();
-                places.dedup();
+                by_record.entry(n).or_default().push(usize::from(b.index));
             }
+        }
+        for places in by_record.values_mut() {
+            places.sort_unstable();
+            places.dedup();
         }
     }
     Targets { by_record }

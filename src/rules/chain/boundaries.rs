@@ -100,8 +100,7 @@ fn replays(view: &View<'_>, found: &mut Collector) {
     if boundaries.is_empty() {
         return;
     }
-    let mut replayed =
-        session.graph.repeats.iter().filter(|&&(earlier, n)| is_replay(view, &boundaries, earlier, n));
+    let mut replayed = session.graph.repeats.iter().filter(|&&(earlier, n)| is_replay(view, &boundaries, earlier, n));
     let Some(&(_, first)) = replayed.next() else { return };
     let count = 1 + replayed.count() as u64;
     found.add(

@@ -234,7 +234,8 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     let named = again::field(&session.source, row, &["leafUuid"])?;
     let id = crate::record::facts::Id::of(named.as_bytes());
     let named_record = session.graph.find(id, facts)?;
-    let first = up(&session.graph, named_record).find(|&n| view.shape.adopted[n as usize] || session.record(n).is_message())?;
+    let first =
+        up(&session.graph, named_record).find(|&n| view.shape.adopted[n as usize] || session.record(n).is_message())?;
     (!view.shape.adopted[first as usize]).then(|| named.lossy())
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use super::judge::{Judged, id_text};
+use super::judge::Judged;
 use crate::chain::Stop;
 use crate::chain::sent::IdMap;
 use crate::dialect::Dialect;
@@ -88,7 +88,7 @@ impl Causes {
         if let Some(&line) = self.inside.get(&other) {
             return self.damage_at(session, line);
         }
-        if let Some(line) = legible(session, case) {
+        if let Some(line) = legible(session, judged, case) {
             return self.damage_at(session, line);
         }
         if let Some(bad) = near(session, case, call) {
@@ -162,12 +162,12 @@ fn half(session: &Session, case: &Case) -> Option<(bool, u64)> {
 }
 
 /// A damaged line in whose bytes the id can be read.
-fn legible(session: &Session, case: &Case) -> Option<u32> {
+fn legible(session: &Session, judged: &Judged, case: &Case) -> Option<u32> {
     let bad = &session.facts.bad_lines;
     if bad.is_empty() {
         return None;
     }
-    let id = id_text(session, case.record, case.block).filter(|id| id.as_bytes().len() >= 4)?;
+    let id = judged.held.id(session, case.record, case.block).filter(|id| id.as_bytes().len() >= 4)?;
     let holds = |b: &&BadLine| {
         let bytes = session.source.read_range(b.offset, b.length.min(SEARCHED_BYTES)).unwrap_or_default();
         memchr::memmem::find(&bytes, id.as_bytes()).is_some()
@@ -178,6 +178,9 @@ fn legible(session: &Session, case: &Case) -> Option<u32> {
 /// A damaged line just where the other half should stand: behind a call and before the next record of the chain, or in
 /// front of a result and behind the one before it.
 fn near(session: &Session, case: &Case, call: bool) -> Option<BadLine> {
+    if session.facts.bad_lines.is_empty() {
+        return None;
+    }
     let rows = &session.sent().rows;
     let at = rows.iter().position(|r| r.record == case.record)?;
     let (from, to) = if call {

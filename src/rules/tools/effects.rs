@@ -3,6 +3,7 @@
 //! Names are those of each agent's own tools; a name that is none of them is "outside or unknown", never harmless. A
 //! command may do anything, so it is never read-only here, whatever it says.
 
+use super::held::Held;
 use crate::chain::sent::{Voice, voice};
 use crate::dialect::Dialect;
 use crate::record::facts::{Kind, Record};
@@ -94,21 +95,21 @@ const ROWS: usize = 64;
 
 /// Whether the file that a call would write is in a snapshot of its turn. None where the session cannot tell: sid-code
 /// keeps its snapshots in another layer.
-pub(super) fn snapshot(session: &Session, record: u32, block: u32) -> Option<bool> {
+pub(super) fn snapshot(session: &Session, held: &Held, record: u32, block: u32) -> Option<bool> {
     match session.dialect {
         Dialect::Sid => None,
         Dialect::Pi | Dialect::Openclaw => Some(false),
-        Dialect::Claude => file_history(session, record, block),
+        Dialect::Claude => file_history(session, held, record, block),
     }
 }
 
 /// Claude Code writes the files that it is about to change into a file-history row beside the prompt of the turn, or as a
 /// delta to it.
-fn file_history(session: &Session, record: u32, block: u32) -> Option<bool> {
-    let text = again::text(&session.source, session.record(record)).ok()?;
-    let call = *Value::parse(&text)?.at(&["message", "content"])?.items().get(block as usize)?;
-    let input = call.get("input")?;
-    let path = input.get("file_path").or_else(|| input.get("notebook_path"))?.string()?;
+fn file_history(session: &Session, held: &Held, record: u32, block: u32) -> Option<bool> {
+    let path = held.block(session, record, block as usize, |call| {
+        let input = call.get("input")?;
+        input.get("file_path").or_else(|| input.get("notebook_path"))?.string()
+    })?;
     let is_prompt = |r: &Record| r.kind == Kind::User && voice(session, r) == Voice::Prompt;
     let records = &session.facts.records;
     let prompt = records[..record as usize].iter().rposition(is_prompt).unwrap_or(0);

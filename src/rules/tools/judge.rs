@@ -4,18 +4,17 @@ use std::collections::HashSet;
 
 use super::cause::Causes;
 use super::halves::{Split, left_behind, torn_preserve};
+use super::held::Held;
 use super::{
     DANGLING_TOOL_RESULT, DISPLACED_RESULT, INCOMPLETE_BLOCK, INPUT_NOT_OBJECT, ORPHAN_TOOL_USE,
     PAIR_SPLIT_BY_BOUNDARY, REPEATED_CALL_ID, REPEATED_RESULT, RESULT_OF_FAILED_TURN, effects,
 };
-use crate::chain::autopsy::call_id;
 use crate::chain::clean::is_nameless;
 use crate::chain::pairing::{Again, Call, NONE, Pairing, State};
-use crate::chain::sent::{Api, IdMap, Layer, Voice, WHOLE, content, voice};
+use crate::chain::sent::{Api, IdMap, Layer, Voice, WHOLE, voice};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
-use crate::record::facts::{BlockKind, Kind, block, flag};
-use crate::record::{again, value::Value};
+use crate::record::facts::{BlockKind, block, flag};
 use crate::rules::legal::{Case, IN_FLIGHT, REFUSED, Weight, as_it_stands};
 use crate::rules::{Collector, Context, counted};
 use crate::session::Session;
@@ -24,6 +23,7 @@ use crate::session::Session;
 pub(super) struct Judged {
     pub(super) cases: Vec<Case>,
     pub(super) pairing: Pairing,
+    pub(super) held: Held,
     /// Turns from this one on are the tail: only results of the last response follow.
     last_turn: u32,
 }
@@ -36,7 +36,8 @@ impl Judged {
         let model = |r: &&crate::chain::sent::Row| matches!(voice(session, session.record(r.record)), Voice::Model(_));
         let last = sent.rows.iter().rev().find(model).map_or(u32::MAX, |r| r.turn);
         let ends = sent.rows.last().is_some_and(|r| r.turn <= last.saturating_add(1));
-        let mut judged = Judged { cases: Vec::new(), pairing, last_turn: if ends { last } else { u32::MAX } };
+        let mut judged =
+            Judged { cases: Vec::new(), pairing, held: Held::default(), last_turn: if ends { last } else { u32::MAX } };
         if sent.throws.is_none() {
             judged.pairs(context);
         }
@@ -243,7 +244,7 @@ impl Judged {
         let blocks = sent.blocks(&session.facts, case.record);
         let b = blocks.get(case.block as usize).copied().unwrap_or_default();
         let mut finding = finding;
-        if let Some(id) = id_text(session, case.record, case.block).filter(|id| !id.is_empty()) {
+        if let Some(id) = self.held.id(session, case.record, case.block).filter(|id| !id.is_empty()) {
             finding = finding.fact("call_id", &id);
         }
         if b.kind == BlockKind::Call && b.name != 0 {
@@ -255,7 +256,7 @@ impl Judged {
             let class = effects::class(session.dialect, &names.text(b.name));
             finding = finding.fact("side_effect", class.name());
             if class == effects::SideEffect::FileWrite
-                && let Some(kept) = effects::snapshot(session, case.record, u32::from(b.index))
+                && let Some(kept) = effects::snapshot(session, &self.held, case.record, u32::from(b.index))
             {
                 finding = finding.fact("snapshot", kept);
             }
@@ -367,15 +368,4 @@ fn repeats_matter(dialect: Dialect, api: Api) -> bool {
         Dialect::Sid => api == Api::Anthropic,
         Dialect::Pi => false,
     }
-}
-
-/// The call id of a block as it stands in the file.
-pub(super) fn id_text(session: &Session, record: u32, place: u32) -> Option<crate::text::Text> {
-    let b = *session.sent().blocks(&session.facts, record).get(place as usize)?;
-    let text = again::text(&session.source, session.record(record)).ok()?;
-    if session.dialect.is_pi() && session.record(record).kind == Kind::ToolMessage {
-        return Value::parse(&text)?.at(&["message", "toolCallId"])?.text();
-    }
-    let value = *content(&text)?.items().get(usize::from(b.index))?;
-    call_id(value, b.kind)
 }

@@ -8,6 +8,7 @@
 mod cause;
 mod effects;
 mod halves;
+mod held;
 mod judge;
 
 use super::{Collector, Context, legal};
