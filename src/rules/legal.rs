@@ -11,7 +11,7 @@ use super::{Collector, Context};
 use crate::audit::ApiVerdict;
 use crate::chain::sent::{Api, WHOLE};
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 
 /// How much a defect weighs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -83,11 +83,16 @@ pub(super) fn settle(
         cases.iter_mut().for_each(|c| c.weight = Weight::Noted);
     }
     cases.sort_by_key(|c| (c.rule.code, std::cmp::Reverse(c.weight)));
+    // One record may have tens of thousands of cases; its place is read once.
+    let mut place = (u32::MAX, Place::default());
     for case in &cases {
         if !found.wants(case.rule.code) {
             continue;
         }
-        let mut finding = case.rule.at(context.place(case.record)).severity(case.weight.severity(api));
+        if place.0 != case.record {
+            place = (case.record, context.place(case.record));
+        }
+        let mut finding = case.rule.at(place.1.clone()).severity(case.weight.severity(api));
         if case.block != WHOLE {
             let blocks = context.session.sent().blocks(&context.session.facts, case.record);
             let index = blocks.get(case.block as usize).map_or(case.block, |b| u32::from(b.index));

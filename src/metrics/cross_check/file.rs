@@ -253,6 +253,10 @@ impl<'a> FileCount<'a> {
             Dialect::Claude => 1,
             Dialect::Pi | Dialect::Openclaw => 2,
         };
+        // Only a session's own file has running totals.
+        if self.session.dialect != Dialect::Sid || self.session.shape != Shape::Main {
+            self.usage.forget_totals();
+        }
         self.to.usage.add(agent, self.usage);
     }
 

@@ -57,6 +57,13 @@ impl FileUsage {
     }
 }
 
+impl FileUsage {
+    /// Takes the running totals for nothing.
+    pub(super) fn forget_totals(&mut self) {
+        self.stats = Running::default();
+    }
+}
+
 impl Running {
     fn add(&mut self, stats: &Stats) {
         let now: BTreeMap<&str, [Option<f64>; 6]> = stats.models.iter().map(|(m, row)| (m.as_str(), *row)).collect();
