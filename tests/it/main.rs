@@ -31,6 +31,8 @@ mod cli_status;
 #[cfg(unix)]
 mod commit_room;
 mod demo;
+#[cfg(unix)]
+mod endless;
 mod exports;
 mod healthy;
 #[cfg(unix)]
