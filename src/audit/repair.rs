@@ -126,6 +126,8 @@ pub struct FilePlan {
     pub fingerprint: Fingerprint,
     /// Why it will not be applied.
     pub refused: Option<Refused>,
+    /// A step that is left out of it, because a person has to decide or a further class has to go with it.
+    pub withheld: Option<Refused>,
     /// What a person should know about it.
     pub warnings: Vec<String>,
     /// The plan that takes the nearest links, too, when they were not allowed and would mend something.

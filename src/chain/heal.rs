@@ -5,7 +5,7 @@
 //!
 //! Longer than other files because it is that one account, in the order in which it is drawn up.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
 use super::shape::is_prompt;
@@ -108,16 +108,26 @@ pub struct Healed {
     pub named: Vec<u32>,
     /// Breaks of runs that belong to another session: they are no part of the mended one.
     pub foreign: Vec<u32>,
+    /// An equal copy that took the leaf and is left out, behind the record that stays: places in the file.
+    pub spared: Option<(u32, u32)>,
     /// What the loader makes of it.
     pub chain: Chain,
 }
 
 impl Healed {
+    /// Whether all that comes back from the file as it is comes back from the mended one.
+    fn keeps(&self, facts: &Facts, chain: &Chain) -> bool {
+        let back: HashSet<Id> = self.chain.messages.iter().map(|&n| self.records[n as usize].id).collect();
+        chain.messages.iter().all(|&n| back.contains(&facts.records[n as usize].id))
+    }
+
     /// Messages that come back from the mended file and do not from the file as it is.
     pub fn lost<'a>(&'a self, chain: &Chain) -> impl Iterator<Item = u32> + use<'a> {
-        let back: std::collections::HashSet<u32> = chain.messages.iter().copied().collect();
+        let back: HashSet<u32> = chain.messages.iter().copied().collect();
         self.chain.messages.iter().copied().filter(move |&n| match self.origins[n as usize] {
-            Origin::Record(m) => !back.contains(&m),
+            Origin::Record(m) => {
+                !back.contains(&m) && self.spared.is_none_or(|(stays, goes)| m != stays || !back.contains(&goes))
+            }
             Origin::Hidden(_) => true,
             Origin::MadeUp => false,
         })
@@ -132,17 +142,69 @@ pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, sourc
         facts.records.last().is_some_and(|r| lacks_id(dialect, r))
             && facts.records.iter().any(|r| r.has(flag::ID_STRING))
     };
-    if chain.mode == Mode::File || (linear && !tail_lost_id()) {
-        return None;
-    }
     let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
-    if facts.records.first().is_some_and(side) {
+    if chain.mode == Mode::File || facts.records.first().is_some_and(side) {
         return None;
     }
-    let mut mender = Mender::new(dialect, facts, graph, chain)?;
+    if linear && !tail_lost_id() {
+        let inside = facts.hidden.iter().any(|r| r.is_message() && !stands_elsewhere(dialect, r, facts, graph));
+        return inside.then(|| Mender::of(dialect, facts, |r| !stands_elsewhere(dialect, r, facts, graph)).load(facts));
+    }
+    let copy = copy_at_the_end(dialect, facts, graph, chain, source);
+    let mut mender = Mender::new(dialect, facts, graph, chain, copy)?;
     mender.name_the_nameless();
     mender.link(facts, source);
-    Some(mender.load(facts))
+    let healed = mender.load(facts);
+    match copy {
+        // Another branch is no mending: which one is meant a person has to say.
+        Some(_) if !healed.keeps(facts, chain) => {
+            let mut mender = Mender::new(dialect, facts, graph, chain, None)?;
+            mender.name_the_nameless();
+            mender.link(facts, source);
+            Some(mender.load(facts))
+        }
+        _ => Some(healed),
+    }
+}
+
+/// Whether a record inside a damaged line also stands on a line of its own: clients write a lost record again.
+fn stands_elsewhere(dialect: Dialect, record: &Record, facts: &Facts, graph: &Graph) -> bool {
+    is_node(dialect, record) && graph.find(record.id, facts).is_some()
+}
+
+/// An equal copy of an earlier record that took the leaf: what hangs below the record and behind the copy is left by it.
+/// The record that stays, and the copy.
+fn copy_at_the_end(
+    dialect: Dialect,
+    facts: &Facts,
+    graph: &Graph,
+    chain: &Chain,
+    source: &Source,
+) -> Option<(u32, u32)> {
+    let leaf = graph.canonical(chain.leaf?, facts);
+    let (first, second) = graph.repeats.iter().copied().find(|&(_, later)| later == leaf)?;
+    let (a, b) = (&facts.records[first as usize], &facts.records[second as usize]);
+    let replay = dialect == Dialect::Claude
+        && facts.records[first as usize..second as usize].iter().any(|r| r.has(flag::BOUNDARY));
+    let text = |r: &Record| source.read_range(r.offset, u64::from(r.length)).ok();
+    let equal = !replay && a.length == b.length && text(a).is_some_and(|t| Some(t) == text(b));
+    equal.then_some((first, second))
+}
+
+/// pi: a compaction whose first kept entry is not on its way up, and the last entry before it that hangs below that one.
+/// None where it names nothing that stands before it.
+pub fn kept_branch(facts: &Facts, graph: &Graph, lost: u32) -> Option<u32> {
+    let target = facts.records[lost as usize].target();
+    let kept = numbered(&facts.records).find(|(_, r)| r.id.short() == target && r.kind != Kind::Start).map(|(n, _)| n);
+    let kept = kept.filter(|&kept| kept < lost)?;
+    // Each record asks its parent, which was asked before unless it stands below.
+    let mut below = vec![false; lost as usize];
+    below[kept as usize] = true;
+    for n in kept + 1..lost {
+        let parent = graph.parent[n as usize];
+        below[n as usize] = parent < n && below[parent as usize];
+    }
+    (kept..lost).rev().find(|&n| graph.has(n, facts) && below[n as usize])
 }
 
 struct Mender {
@@ -151,21 +213,36 @@ struct Mender {
     origins: Vec<Origin>,
     links: Vec<Link>,
     named: Vec<u32>,
+    spared: Option<(u32, u32)>,
 }
 
 impl Mender {
     /// The records of the file and the whole ones inside damaged lines, in file order; none when nothing is damaged that
     /// a loader's result can depend on. A hidden copy of a record that also stands on a line of its own is left out:
     /// clients write a lost record again.
-    fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain) -> Option<Self> {
-        let extra: Vec<u32> = numbered(&facts.hidden)
-            .filter(|(_, r)| r.kind == Kind::Start || (is_node(dialect, r) && graph.find(r.id, facts).is_none()))
-            .map(|(n, _)| n)
-            .collect();
-        let sound = extra.is_empty() && chain.refusal.is_none() && !broken_anywhere(dialect, facts, graph);
+    fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, spared: Option<(u32, u32)>) -> Option<Self> {
+        let lost = |r: &Record| r.kind == Kind::Start || (is_node(dialect, r) && graph.find(r.id, facts).is_none());
+        let sound = spared.is_none()
+            && chain.kept_range_lost.is_none()
+            && chain.refusal.is_none()
+            && !facts.hidden.iter().any(lost)
+            && !broken_anywhere(dialect, facts, graph);
         if sound {
             return None;
         }
+        let mut mender = Mender::of(dialect, facts, lost);
+        mender.spared = spared;
+        if let Some(at) = spared.and_then(|(_, n)| mender.origins.iter().position(|o| *o == Origin::Record(n))) {
+            mender.records.remove(at);
+            mender.origins.remove(at);
+        }
+        mender.make_up_head(facts);
+        Some(mender)
+    }
+
+    /// The records of the file, with those inside damaged lines that are asked for.
+    fn of(dialect: Dialect, facts: &Facts, asked: impl Fn(&Record) -> bool) -> Self {
+        let extra: Vec<u32> = numbered(&facts.hidden).filter(|(_, r)| asked(r)).map(|(n, _)| n).collect();
         let mut records = Vec::with_capacity(facts.records.len() + extra.len());
         let mut origins = Vec::with_capacity(records.capacity());
         let mut next = extra.iter().copied().peekable();
@@ -184,9 +261,7 @@ impl Mender {
             records.push(facts.hidden[h as usize]);
             origins.push(Origin::Hidden(h));
         }
-        let mut mender = Mender { dialect, records, origins, links: Vec::new(), named: Vec::new() };
-        mender.make_up_head(facts);
-        Some(mender)
+        Mender { dialect, records, origins, links: Vec::new(), named: Vec::new(), spared: None }
     }
 
     /// A pi file without its header, a sid-code file without its start: what is lost stands before everything else.
@@ -331,15 +406,29 @@ impl Mender {
     fn load(mut self, facts: &Facts) -> Healed {
         self.reorder();
         let foreign = self.without_foreign_runs();
-        let mended = Facts {
+        let mut mended = Facts {
             blocks: facts.blocks.clone(),
             version: facts.version.clone(),
             records: self.records,
             ..Facts::default()
         };
         let graph = Graph::new(self.dialect, &mended);
-        let chain = super::load(self.dialect, &mended, &graph);
-        Healed { records: mended.records, origins: self.origins, links: self.links, named: self.named, foreign, chain }
+        let mut chain = super::load(self.dialect, &mended, &graph);
+        if let Some(lost) = chain.kept_range_lost
+            && let Some(tip) = kept_branch(&mended, &graph, lost)
+        {
+            mended.records[lost as usize].parent = mended.records[tip as usize].id;
+            chain = super::load(self.dialect, &mended, &Graph::new(self.dialect, &mended));
+        }
+        Healed {
+            records: mended.records,
+            origins: self.origins,
+            links: self.links,
+            named: self.named,
+            foreign,
+            spared: self.spared,
+            chain,
+        }
     }
 }
 
@@ -458,7 +547,7 @@ impl<'a> Places<'a> {
             last: HashMap::new(),
             seen: 0,
         };
-        let cut: std::collections::HashSet<u32> = broken.iter().map(|b| b.0).collect();
+        let cut: HashSet<u32> = broken.iter().map(|b| b.0).collect();
         for n in 0..count as u32 {
             let p = graph.parent[n as usize];
             if p < MISSING && p != n && !cut.contains(&n) {

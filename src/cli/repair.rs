@@ -28,7 +28,7 @@ use crate::repair::plan;
 use crate::report::out::{self, Out};
 use crate::report::progress::Progress;
 use crate::report::repair_diff::{self, Change};
-use crate::report::{junit, repair_json, repair_listed, repair_table, sarif};
+use crate::report::{junit, next, repair_json, repair_listed, repair_table, sarif};
 use crate::rules::baseline::Baseline;
 use crate::rules::counted;
 use crate::rules::gate::Gate;
@@ -189,6 +189,7 @@ impl Arguments {
                 gate,
                 live: false,
                 now: self.reading.now(),
+                without: Vec::new(),
             },
             idle: Duration::from_secs(u64::from(self.idle)),
             closed: self.closed,
@@ -308,6 +309,16 @@ impl Repair<'_> {
         let table = self.arguments.format == Format::Table && !self.arguments.output.quiet;
         let mut survey = self.settled(survey, table, &mut out)?;
         refused.extend(survey.plans.iter().filter(|plan| plan.has_work()).filter_map(|plan| plan.refused.clone()));
+        let both = match self.options.plan.relink.nearest {
+            true => "sid-audit repair --up-to content --relink auto",
+            false => "sid-audit repair --up-to content",
+        };
+        for plan in &mut survey.plans {
+            if let Some(withheld) = &mut plan.withheld {
+                withheld.hint = next::with_path(both, &plan.path);
+                refused.push(withheld.clone());
+            }
+        }
         let changes = self.changes(&mut survey)?;
         let report = |applied, refused, failed| repair_json::Report {
             discovery: self.discovery,

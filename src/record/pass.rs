@@ -320,6 +320,11 @@ impl Pass {
             // A whole record was read once already; it cannot fail now.
             let _ = self.reader.read(&text[part.start..part.end], at, true, &mut self.facts);
         }
+        if kind == BadKind::Nul && !parts.iter().any(|p| p.whole) {
+            // NULs inside a record: without them it may be whole. If not, there is nothing to know of it.
+            let without: Vec<u8> = text.iter().copied().filter(|b| *b != 0).collect();
+            let _ = self.reader.read(&without, At { exact: false, ..at }, true, &mut self.facts);
+        }
         let found = u32::try_from(self.facts.hidden.len()).unwrap_or(u32::MAX) - first;
         if kind == BadKind::Torn {
             // A cut inside a character is part of the cut.

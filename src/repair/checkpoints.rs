@@ -12,6 +12,7 @@ use super::edit::{Action, Edit};
 use super::places;
 use super::plan::{Options, Plan, Planned, Quarantined, stays, to_answer};
 use super::text::{Splice, Text};
+use super::worse::{TakenBack, Worse};
 use crate::checkpoint::audit::{Audit, Options as AuditOptions, Outcome};
 use crate::checkpoint::model::{Index, Layout, Shape};
 use crate::checkpoint::rebuild::State as Rebuilt;
@@ -63,7 +64,7 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
             let read = Audit::of(&next.source(), folder, &AuditOptions::default())?;
             let then = state(&read);
             if let Some(worse) = worse(&now, &then) {
-                taken_back.push((code, worse));
+                taken_back.push(TakenBack { code, worse: Worse::other(worse) });
                 continue;
             }
             for edit in way {
@@ -303,6 +304,7 @@ mod tests {
             gate: Gate::new(&select, &[]).unwrap(),
             live: false,
             now: 0,
+            without: Vec::new(),
         }
     }
 

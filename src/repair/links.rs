@@ -11,8 +11,8 @@ use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, start_below};
-use crate::chain::walk::{self, Inherited};
+use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, kept_branch, start_below};
+use crate::chain::walk;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
@@ -345,17 +345,8 @@ fn kept_range(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
         return Ok(Vec::new());
     }
     let text = again::text(&session.source, record)?;
-    let kept = numbered(&session.facts.records).find(|(_, r)| r.id.short() == record.target() && r.kind != Kind::Start);
-    let edit = match kept {
-        Some((kept, _)) if kept < n => {
-            // The last entry before the compaction that hangs below the kept one.
-            let mut own = vec![None; session.facts.records.len()];
-            own[kept as usize] = Some(true);
-            let mut below = Inherited::new(own, None, Some(false));
-            let mut below = |m: u32| below.of(&session.graph, m, |_, _| Some(false)) == Some(true);
-            let Some(tip) = (kept..n).rev().find(|&m| session.graph.has(m, &session.facts) && below(m)) else {
-                return Ok(Vec::new());
-            };
+    let edit = match kept_branch(&session.facts, &session.graph, n) {
+        Some(tip) => {
             let Some(id) = session.id(tip) else { return Ok(Vec::new()) };
             let Some(splice) = set_member(&text, record.offset, "parentId", &quoted(&id.lossy())) else {
                 return Ok(Vec::new());

@@ -19,3 +19,4 @@ mod places;
 pub mod plan;
 pub mod proof;
 pub mod text;
+pub mod worse;

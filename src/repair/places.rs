@@ -41,6 +41,19 @@ pub(super) fn of_file(base: &Source, text: &Text, findings: &mut [Finding]) -> i
     Ok(())
 }
 
+/// How many lines are named before it is only said that there are more.
+const NAMED: usize = 6;
+
+/// The lines of some places of the file, in words.
+pub(super) fn lines_of(base: &Source, offsets: &[u64]) -> io::Result<String> {
+    let mut lines: Vec<u64> = lines_at(base, offsets.iter().copied())?.into_values().collect();
+    lines.dedup();
+    let named: Vec<String> = lines.iter().take(NAMED).map(u64::to_string).collect();
+    let more = if lines.len() > NAMED { " and more" } else { "" };
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    Ok(format!("{word} {}{more}", named.join(", ")))
+}
+
 /// The physical lines in which these offsets stand, in one reading of the line feeds; the last line for what lies behind.
 fn lines_at(base: &Source, offsets: impl Iterator<Item = u64>) -> io::Result<BTreeMap<u64, u64>> {
     let mut found: BTreeMap<u64, u64> = offsets.map(|offset| (offset, 0)).collect();

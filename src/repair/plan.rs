@@ -3,14 +3,14 @@
 //! Codes are answered one after the other, bytes first, then links, then content, and again from the start as long as
 //! something changes: a split line shows the record that a link needed. Each step is judged by reading the result.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
+use super::worse::{Back, Seen, TakenBack, Worse, loud, tail_gone, worse};
 use super::{asked, bytes, content, links, places};
-use crate::audit::{ApiVerdict, Resume, ResumeVerdict};
+use crate::audit::{ApiVerdict, Resume};
 use crate::chain::Mode;
 use crate::chain::heal::Evidence;
 use crate::finding::{Fact, Finding, Fix, Severity};
@@ -35,6 +35,8 @@ pub struct Options {
     pub live: bool,
     /// The time that ages are taken against.
     pub now: i64,
+    /// Codes that are not answered: repaired once more, a session would change again by them.
+    pub without: Vec<&'static str>,
 }
 
 /// One edit as the plan tells it: places are those of the file.
@@ -74,8 +76,10 @@ pub struct State {
     pub api_codes: Vec<&'static str>,
     /// Its findings, all places.
     pub findings: Vec<Finding>,
-    /// The ids of the messages that come back, as keyed hashes, in order.
-    pub(super) messages: Vec<Id>,
+    /// The messages that come back, in order.
+    pub(super) messages: Vec<Back>,
+    /// Whether the loader brings nothing back, or fails.
+    pub(super) refused: bool,
     /// The id that a running agent would append to.
     pub(super) tail: Id,
 }
@@ -98,7 +102,7 @@ pub struct Plan<S = State> {
     /// The text as it will be; its splices make it of the file.
     pub text: Text,
     /// Steps that were taken back, because they made something worse.
-    pub taken_back: Vec<(&'static str, String)>,
+    pub taken_back: Vec<TakenBack>,
 }
 
 impl<S> Plan<S> {
@@ -108,7 +112,7 @@ impl<S> Plan<S> {
         (edits, quarantined): (Vec<Planned>, Vec<Quarantined>),
         left: Vec<Finding>,
         text: Text,
-        taken_back: Vec<(&'static str, String)>,
+        taken_back: Vec<TakenBack>,
     ) -> Self {
         let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
         answers.sort_unstable();
@@ -125,68 +129,154 @@ impl<S> Plan<S> {
 /// How often the codes are gone through. Each round answers what the one before brought to light; damage has few layers.
 const ROUNDS: usize = 8;
 
+/// How many further steps a step may take along that would make something worse alone.
+const ALONG: usize = 6;
+
+/// A session on its way: its text as the steps so far left it, and what it is then.
+struct Stage {
+    session: Session,
+    text: Text,
+    state: State,
+    edits: Vec<Planned>,
+    quarantined: Vec<Quarantined>,
+}
+
+/// What steps are made with.
+struct Planner<'a> {
+    options: &'a Options,
+    meter: &'a Meter,
+}
+
 /// Plans the repair of one session. Pure: the same bytes and options give the same plan.
 ///
 /// # Errors
 /// When the session's bytes cannot be read.
 pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Plan> {
     let base = session.source.clone();
-    let (path, dialect, shape) = (session.path.clone(), session.dialect, session.shape);
     let before = state(&session, options);
-    let options =
-        &Options { relink: Relink { legible: links::legible(&session), ..options.relink.clone() }, ..options.clone() };
-    let mut text = Text::new(&base);
-    let (mut edits, mut taken_back): (Vec<Planned>, Vec<(&'static str, String)>) = (Vec::new(), Vec::new());
-    let mut quarantined = Vec::new();
-    let (mut session, mut now) = (session, before.clone());
+    let text = Text::new(&base);
+    let mut now = Stage { session, text, state: before.clone(), edits: Vec::new(), quarantined: Vec::new() };
+    let (mut options, mut taken_back) = (options.clone(), Vec::new());
     for _ in 0..ROUNDS {
-        let mut changed = false;
-        // What failed before may hold now that something else is mended.
-        taken_back.clear();
-        for code in to_answer(&now.findings, options) {
-            let mut failed = None;
-            // A code of a gentle class may have an answer for some places that goes further; that takes that class.
-            let within = |way: &Vec<Edit>| way.iter().all(|e| e.class <= options.up_to);
-            for way in ways(&session, code, &now.findings, options)?.into_iter().filter(within) {
-                if meter.stopped() {
-                    return Err(io::ErrorKind::Interrupted.into());
-                }
-                let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
-                let next = text.spliced(&splices);
-                let read = Session::read(path.clone(), next.source(), dialect, shape, meter)?;
-                let then = state(&read, options);
-                let class = way.iter().map(|e| e.class).max();
-                let worse =
-                    worse(&now, &then, class).or_else(|| tail_gone(&now, &read, class)).or_else(|| emptied(&read));
-                if let Some(worse) = worse.or_else(|| idle(code, &way, &now, &then)) {
-                    failed.get_or_insert(worse);
-                    continue;
-                }
-                for edit in way {
-                    let offset = text.in_file(edit.at);
-                    // What an earlier step put in is no part of the file.
-                    for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| text.stretches(at, n)) {
-                        quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
-                    }
-                    edits.push(Planned { edit, offset, line: 0 });
-                }
-                (text, session, now, failed, changed) = (next, read, then, None, true);
-                break;
-            }
-            if let Some(why) = failed {
-                taken_back.push((code, why));
-            }
-        }
-        if !changed {
+        // What can be read of lost pointers goes with the damage: a repair of the result reads what is there then.
+        options.relink.legible = links::legible(&now.session);
+        let steps = now.edits.len();
+        taken_back = Planner { options: &options, meter }.settle(&mut now)?;
+        if now.edits.len() == steps {
             break;
         }
     }
+    let Stage { text, state: after, mut edits, mut quarantined, .. } = now;
     places::number(&base, &mut edits, &mut quarantined)?;
-    let mut left = stays(&now.findings, options);
+    let mut left = stays(&after.findings, &options);
     if !edits.is_empty() {
         places::of_file(&base, &text, &mut left)?;
     }
-    Ok(Plan::new((before, now), (edits, quarantined), left, text, taken_back))
+    Ok(Plan::new((before, after), (edits, quarantined), left, text, taken_back))
+}
+
+impl Planner<'_> {
+    /// Answers code after code as long as something changes. Returns what was taken back in the last round.
+    fn settle(&self, now: &mut Stage) -> io::Result<Vec<TakenBack>> {
+        let mut taken_back = Vec::new();
+        for _ in 0..ROUNDS {
+            let mut changed = false;
+            // What failed before may hold now that something else is mended.
+            taken_back.clear();
+            for code in to_answer(&now.state.findings, self.options) {
+                let mut failed = None;
+                for way in self.ways(now, code)? {
+                    match self.taken(now, code, way)? {
+                        Ok(next) => {
+                            (*now, failed, changed) = (next, None, true);
+                            break;
+                        }
+                        Err(worse) => failed = failed.or(Some(worse)),
+                    }
+                }
+                taken_back.extend(failed.map(|worse| TakenBack { code, worse }));
+            }
+            if !changed {
+                break;
+            }
+        }
+        Ok(taken_back)
+    }
+
+    /// The ways to answer a code that stay within what a repair may do. A code of a gentle class may have an answer for
+    /// some places that goes further; that takes that class.
+    fn ways(&self, now: &Stage, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
+        let mut ways = ways(&now.session, code, &now.state.findings, self.options)?;
+        ways.retain(|way| way.iter().all(|e| e.class <= self.options.up_to));
+        Ok(ways)
+    }
+
+    /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
+    fn taken(&self, now: &Stage, code: &'static str, way: Vec<Edit>) -> io::Result<Result<Stage, Worse>> {
+        let class = way.iter().map(|e| e.class).max();
+        let next = self.step(now, &way)?;
+        let idle = idle(code, &way, &now.state, &next.state).map(Worse::other);
+        let Some(worse) = self.worse(now, &next, class)? else {
+            return Ok(idle.map_or(Ok(next), Err));
+        };
+        if !worse.may_be_mended() {
+            return Ok(Err(worse));
+        }
+        let mut on = next;
+        for _ in 0..ALONG {
+            let Some(next) = self.along(now, &on)? else { break };
+            if self.worse(now, &next, class)?.is_none() {
+                return Ok(Ok(next));
+            }
+            on = next;
+        }
+        Ok(Err(worse))
+    }
+
+    /// A further step that answers something which was not there before.
+    fn along(&self, before: &Stage, now: &Stage) -> io::Result<Option<Stage>> {
+        let (was, is) = (loud(&before.state), loud(&now.state));
+        for code in to_answer(&now.state.findings, self.options) {
+            if is.get(code) <= was.get(code) {
+                continue;
+            }
+            for way in self.ways(now, code)? {
+                let class = way.iter().map(|e| e.class).max();
+                let next = self.step(now, &way)?;
+                if idle(code, &way, &now.state, &next.state).is_none() && self.worse(now, &next, class)?.is_none() {
+                    return Ok(Some(next));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn worse(&self, now: &Stage, then: &Stage, class: Option<Fix>) -> io::Result<Option<Worse>> {
+        let seen = worse(Seen(&now.state, &now.text), Seen(&then.state, &then.text), class)?;
+        let gone = || tail_gone(&now.state, &then.session, class).or_else(|| emptied(&then.session));
+        Ok(seen.or_else(|| gone().map(Worse::other)))
+    }
+
+    /// Makes the edits of one way, and reads what comes of them.
+    fn step(&self, now: &Stage, way: &[Edit]) -> io::Result<Stage> {
+        if self.meter.stopped() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
+        let text = now.text.spliced(&splices);
+        let Session { path, dialect, shape, .. } = &now.session;
+        let session = Session::read(path.clone(), text.source(), *dialect, *shape, self.meter)?;
+        let state = state(&session, self.options);
+        let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
+        for edit in way {
+            // What an earlier step put in is no part of the file.
+            for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| now.text.stretches(at, n)) {
+                quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
+            }
+            edits.push(Planned { edit: edit.clone(), offset: now.text.in_file(edit.at), line: 0 });
+        }
+        Ok(Stage { session, text, state, edits, quarantined })
+    }
 }
 
 /// The findings that a report tells as left: those at warning or above.
@@ -209,7 +299,8 @@ pub fn state(session: &Session, options: &Options) -> State {
     }
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
     let (api, api_codes) = rules::legal::api(&context, &findings);
-    let messages = session.chain.messages.iter().map(|&n| session.record(n).id).collect();
+    let messages = session.chain.messages.iter().map(|&n| Back::of(session.record(n))).collect();
+    let refused = session.chain.refusal.is_some();
     // sid-code takes a tail whose id is no string for one without.
     let tail = session
         .chain
@@ -218,7 +309,7 @@ pub fn state(session: &Session, options: &Options) -> State {
         .filter(|r| r.has(flag::ID_STRING))
         .map(|r| r.id)
         .unwrap_or_default();
-    State { resume, mode: session.chain.mode, api, api_codes, findings, messages, tail }
+    State { resume, mode: session.chain.mode, api, api_codes, findings, messages, refused, tail }
 }
 
 /// The codes that a repair of these options answers, in the order in which they are answered.
@@ -228,6 +319,7 @@ pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static
         .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
         .filter(|(fix, f)| {
             *fix <= options.up_to
+                && !options.without.contains(&f.rule.code)
                 && options.gate.keeps(f)
                 && (options.gate.names(f.rule.code)
                     || (f.severity >= Severity::Warning && !asked::BY_NAME.contains(&f.rule.code)))
@@ -251,31 +343,6 @@ fn ways(session: &Session, code: &'static str, findings: &[Finding], options: &O
     content::ways(session, code, findings, options.answer_orphans)
 }
 
-/// What a step made worse, if anything (law 10): a message fewer, the tail gone, a finding at warning or above that was
-/// not there. What a longer chain brings to light of its own messages was there before, and is no loss.
-pub(super) fn worse(before: &State, after: &State, class: Option<Fix>) -> Option<String> {
-    let gentle = class.is_none_or(|c| c <= Fix::Links);
-    if gentle && after.messages.len() < before.messages.len() {
-        return Some(format!("{} of {} messages would come back", after.messages.len(), before.messages.len()));
-    }
-    if gentle && before.resume.verdict != ResumeVerdict::None && after.resume.verdict == ResumeVerdict::None {
-        return Some("the session would no longer load".to_owned());
-    }
-    let longer = after.messages.len() > before.messages.len();
-    let counts = |state: &State| {
-        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
-        for f in state.findings.iter().filter(|f| f.severity >= Severity::Warning) {
-            *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-        }
-        counts
-    };
-    let was = counts(before);
-    counts(after).into_iter().find_map(|(code, n)| {
-        let uncovered = longer && matches!(code.as_bytes().first(), Some(b'T' | b'M' | b'S'));
-        (n > was.get(code).copied().unwrap_or(0) && !uncovered).then(|| format!("{code} would be new"))
-    })
-}
-
 /// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
 /// link that needs them. What a message says is not changed for an answer that answers nothing.
 fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<String> {
@@ -291,19 +358,4 @@ fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<Strin
     // An id with odd bytes in it may not be found again under the text that was written for it.
     let answers = code == "C201" || way.iter().any(|e| e.class == Fix::Content);
     (answers && !longer && count(after) >= count(before)).then(|| "it would still be there".to_owned())
-}
-
-/// Whether a step leaves no record that a loader knows: that file is no session, or one of which nothing can be won, and
-/// in both cases its bytes are worth more than what the step would make of them.
-pub(super) fn emptied(after: &Session) -> Option<String> {
-    let known = |kind: Kind| !matches!(kind, Kind::NonObject | Kind::Other);
-    let left = after.facts.records.iter().any(|record| known(record.kind));
-    (!left).then(|| "no record would be left in the file".to_owned())
-}
-
-/// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
-pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
-    let gentle = class.is_none_or(|c| c <= Fix::Links);
-    let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
-    (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
 }

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::plan::{self, Options, State, emptied, state, tail_gone, worse};
+use super::plan::{self, Options, State, state};
+use super::text::Text;
+use super::worse::{About, Seen, emptied, tail_gone, worse};
 use crate::finding::{Finding, Fix, Severity};
 use crate::rules::counted;
 use crate::session::Session;
@@ -24,6 +26,17 @@ pub struct Promise<'a> {
     pub answers: &'a [&'static str],
     /// The furthest class of its edits.
     pub class: Option<Fix>,
+    /// The file with its edits.
+    pub text: &'a Text,
+}
+
+/// What is wrong with a result.
+#[derive(Debug, Default)]
+pub struct Wrong {
+    /// In words.
+    pub told: Vec<String>,
+    /// The codes by which it would change again if it were repaired once more.
+    pub again: Vec<&'static str>,
 }
 
 /// The rules about a whole store, on the store as it was read with one file substituted.
@@ -45,10 +58,11 @@ pub fn repaired(
     options: &Options,
     store: Option<StoreRules<'_>>,
     meter: &Meter,
-) -> io::Result<Vec<String>> {
+) -> io::Result<Wrong> {
     let then = state(&result, options);
     let mut wrong = differences(promise.after, &then);
-    wrong.extend(worse(promise.before, &then, promise.class));
+    let base = Text::new(promise.text.base());
+    wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), promise.class)?.map(|w| w.why));
     wrong.extend(tail_gone(promise.before, &result, promise.class));
     wrong.extend(emptied(&result));
     let loud = counts(&then.findings);
@@ -68,24 +82,41 @@ pub fn repaired(
     if !again.is_empty() {
         wrong.push(format!("repaired once more it would change again ({})", again.answers.join(", ")));
     }
-    Ok(wrong)
+    Ok(Wrong { told: wrong, again: again.answers })
 }
 
 /// The proof of late lines: `base` is the file without them. Where both files grew, the order of the records may be
 /// another than that in which they were written; that is reported and repaired next, and only what would be lost counts.
-pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) -> Vec<String> {
+///
+/// # Errors
+/// When the bytes cannot be read again.
+pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) -> io::Result<Vec<String>> {
     let then = state(result, options);
     if !both_grew {
-        let wrong = worse(base, &then, Some(Fix::Links)).or_else(|| tail_gone(base, result, Some(Fix::Links)));
-        return wrong.into_iter().collect();
+        let wrong = grown(base, &then, result)?.or_else(|| tail_gone(base, result, Some(Fix::Links)));
+        return Ok(wrong.into_iter().collect());
     }
     let fewer = then.messages.len() < base.messages.len();
-    fewer.then(|| fewer_messages(&then, base)).into_iter().collect()
+    Ok(fewer.then(|| fewer_messages(&then, base)).into_iter().collect())
 }
 
 /// The proof of an undo whose original has lines behind it: with them it brings back no less than alone.
-pub fn undone(original: &State, result: &Session, options: &Options) -> Vec<String> {
-    worse(original, &state(result, options), Some(Fix::Links)).into_iter().collect()
+///
+/// # Errors
+/// When the bytes cannot be read again.
+pub fn undone(original: &State, result: &Session, options: &Options) -> io::Result<Vec<String>> {
+    Ok(grown(original, &state(result, options), result)?.into_iter().collect())
+}
+
+/// What is worse in a file that has more lines behind those that it had. Another branch is no matter of the repair then:
+/// the agent wrote it.
+fn grown(base: &State, then: &State, result: &Session) -> io::Result<Option<String>> {
+    if then.messages.len() < base.messages.len() {
+        return Ok(Some(fewer_messages(then, base)));
+    }
+    let text = Text::new(&result.source);
+    let wrong = worse(Seen(base, &text), Seen(then, &text), Some(Fix::Links))?;
+    Ok(wrong.filter(|w| !matches!(w.about, About::Messages | About::Api)).map(|w| w.why))
 }
 
 fn fewer_messages(is: &State, was: &State) -> String {

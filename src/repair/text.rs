@@ -105,6 +105,37 @@ impl Text {
         found
     }
 
+    /// The file that it is made of.
+    pub fn base(&self) -> &Source {
+        &self.base
+    }
+
+    /// Where stretches of this text lie in the file: from their first byte that is one of the file's to behind their last.
+    /// None where all is new. The stretches are sorted and do not overlap.
+    pub fn extents(&self, stretches: &[(u64, u64)]) -> Vec<Option<(u64, u64)>> {
+        let (mut pieces, mut at) = (self.pieces.iter().peekable(), 0);
+        let mut found = Vec::with_capacity(stretches.len());
+        for &(offset, length) in stretches {
+            let (end, mut extent) = (offset + length, None);
+            while let Some(piece) = pieces.peek() {
+                let (begin, stop) = (at.max(offset), (at + piece.size()).min(end));
+                if let Piece::Base(from, _) = piece
+                    && begin < stop
+                {
+                    let (first, behind) = (from + (begin - at), from + (stop - at));
+                    extent = Some(extent.map_or((first, behind), |(start, _)| (start, behind)));
+                }
+                if at + piece.size() > end {
+                    break;
+                }
+                at += piece.size();
+                pieces.next();
+            }
+            found.push(extent);
+        }
+        found
+    }
+
     /// What turns the file into this text.
     pub fn splices(&self) -> Vec<Splice> {
         let mut splices: Vec<Splice> = Vec::new();

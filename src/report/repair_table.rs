@@ -93,7 +93,7 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
     for warning in &plan.warnings {
         item(out, row("note"), warning)?;
     }
-    if let Some(refused) = &plan.refused {
+    for refused in plan.refused.iter().chain(&plan.withheld) {
         refusal(out, refused)?;
     }
     Ok(())

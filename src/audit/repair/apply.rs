@@ -16,6 +16,7 @@ use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
 use crate::repair::checkpoints;
 use crate::repair::proof::{self, Promise};
+use crate::repair::text::Text;
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
@@ -208,15 +209,18 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {
             let class = plan.edits.iter().map(|e| e.edit.class).max();
-            let promise = Promise { before, after, answers: &plan.answers, class };
-            match world {
+            let file = discovery.files.get(plan.file as usize).ok_or(io::ErrorKind::NotFound)?;
+            let text = Text::new(&discovery.open(file)?).spliced(&plan.splices);
+            let promise = Promise { before, after, answers: &plan.answers, class, text: &text };
+            let wrong = match world {
                 Some(world) => world.ask(discovery, plan.file, options.live, |store| {
                     proof::repaired(&promise, session, options, Some(store), &meter)
                 }),
                 None => proof::repaired(&promise, session, options, None, &meter),
-            }
+            }?;
+            Ok(wrong.told)
         }
-        Stage::Late { grown, .. } => Ok(proof::late(after, &session, options, grown > 0)),
+        Stage::Late { grown, .. } => proof::late(after, &session, options, grown > 0),
         Stage::Undo { .. } => Ok(vec!["an undo is not proven by a plan".to_owned()]),
     });
     answer(wrong)

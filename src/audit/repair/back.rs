@@ -121,7 +121,7 @@ impl<'a> Known<'a> {
         let new = Source::open(proof.bytes)?;
         let alone = Source::spliced(&new, &[Piece::Base(0, new.size().saturating_sub(appended))]);
         let original = self.state(proof.session, alone)?;
-        Ok(proof::undone(&original, &self.read(proof.session, new)?, &self.plan_options()))
+        proof::undone(&original, &self.read(proof.session, new)?, &self.plan_options())
     }
 
     /// The proof of late lines, held against the file that is to get them.
@@ -138,7 +138,7 @@ impl<'a> Known<'a> {
             }
         };
         let result = self.read(proof.session, Source::open(proof.bytes)?)?;
-        Ok(proof::late(base, &result, &self.plan_options(), grown > 0))
+        proof::late(base, &result, &self.plan_options(), grown > 0)
     }
 }
 

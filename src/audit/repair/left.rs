@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::finding::{Finding, Fix};
 use crate::repair::plan;
+use crate::repair::worse::TakenBack;
 
 /// What a repair up to another class would leave, by code.
 pub(super) struct Further {
@@ -39,7 +40,7 @@ pub(super) fn why_left(
     finding: &Finding,
     counts: &BTreeMap<&'static str, u64>,
     further: &[Further],
-    taken_back: &[(&'static str, String)],
+    taken_back: &[TakenBack],
     options: &plan::Options,
 ) -> String {
     let code = finding.rule.code;
@@ -49,8 +50,8 @@ pub(super) fn why_left(
     }
     match finding.rule.fix {
         None => "repair has no answer to it".to_owned(),
-        Some(_) => match taken_back.iter().find(|(c, _)| *c == code) {
-            Some((_, why)) => format!("its answer was taken back: {why}"),
+        Some(_) => match taken_back.iter().find(|t| t.code == code) {
+            Some(TakenBack { worse, .. }) => format!("its answer was taken back: {}", worse.why),
             None if finding.rule.fix > Some(options.up_to) => "nothing in the file answers it".to_owned(),
             None => "no answer is sure enough".to_owned(),
         },

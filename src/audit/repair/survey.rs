@@ -27,8 +27,9 @@ use crate::finding::{Finding, Fix, Severity};
 use crate::record::facts::Id;
 use crate::repair::checkpoints;
 use crate::repair::plan::{self, Plan, Planned, Quarantined};
-use crate::repair::proof::{self, Promise};
+use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
+use crate::repair::worse::{About, TakenBack, Worse};
 use crate::rules::checkpoints::index_findings;
 use crate::rules::store::StoreCollector;
 use crate::rules::{self, Context};
@@ -40,6 +41,11 @@ use crate::store::{Discovery, FileKind, Source, liveness};
 const SETTLE: Duration = Duration::from_millis(200);
 /// Only a file that changed this recently may have such a writer.
 const RECENT: Duration = Duration::from_secs(60);
+
+/// How often a plan is made anew without the answers that a second repair would change again.
+const FEWER: usize = 3;
+/// Why such an answer is not given.
+const AGAIN: &str = "repaired once more the session would change again";
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -244,7 +250,8 @@ impl Work<'_> {
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let dialect = file.dialect.unwrap_or(Dialect::Sid);
+        let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, further);
         let subject =
             Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
@@ -287,8 +294,10 @@ impl Work<'_> {
             let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
             further.push(Further::new(up_to, &plan::plan(again, &bolder, self.meter)?.left));
         }
-        let context = InHand { n, path: &path, source: &source, meta: &meta, ids: &ids };
+        let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
+        let withheld = self.withheld(&context, &planned, &options)?;
         let mut plan = self.session_plan(&context, planned, &options, further)?;
+        plan.withheld = withheld;
         if let Some((other, bolder)) = nearest {
             // Also what has no answer of its own may go with the link.
             for left in &mut plan.left {
@@ -324,25 +333,63 @@ impl Work<'_> {
         options: &plan::Options,
         further: Vec<Further>,
     ) -> io::Result<FilePlan> {
-        let file = &self.discovery.files[context.n as usize];
-        let shape = shape_of(file.kind);
-        let mut wrong = Vec::new();
-        if !planned.is_empty() {
-            let dialect = file.dialect.unwrap_or(Dialect::Sid);
-            let new = planned.text.source();
-            let result = Session::read(context.path.to_owned(), new, dialect, shape, self.meter)?;
-            let class = planned.edits.iter().map(|e| e.edit.class).max();
-            let promise = Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class };
-            wrong = match self.world {
-                Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
-                    proof::repaired(&promise, result, options, Some(store), self.meter)
-                }),
-                None => proof::repaired(&promise, result, options, None, self.meter),
-            }?;
+        let shape = shape_of(self.discovery.files[context.n as usize].kind);
+        let (mut planned, mut options) = (planned, options.clone());
+        let mut wrong = self.proven(context, &planned, &options)?;
+        for _ in 0..FEWER {
+            if wrong.again.is_empty() {
+                break;
+            }
+            // What is left without the answers that would change again is a repair all the same.
+            options.without.append(&mut wrong.again);
+            let source = context.source.clone();
+            let session = Session::read(context.path.to_owned(), source, context.dialect, shape, self.meter)?;
+            planned = plan::plan(session, &options, self.meter)?;
+            wrong = self.proven(context, &planned, &options)?;
         }
-        let (made, before, after) = Made::of(planned, wrong, further);
+        let again = options.without.iter();
+        planned.taken_back.extend(again.map(|&code| TakenBack { code, worse: Worse::other(AGAIN.to_owned()) }));
+        let (made, before, after) = Made::of(planned, wrong.told, further);
         let subject = SessionPlan { shape, options: options.clone(), before, after };
-        self.file_plan(context, made, options, Subject::Session(Box::new(subject)))
+        self.file_plan(context, made, &options, Subject::Session(Box::new(subject)))
+    }
+
+    /// A step that is left out because the API would refuse what it brings back, where a plan up to `content` takes it
+    /// together with what the API asks for.
+    fn withheld(&self, context: &InHand<'_>, planned: &Plan, options: &plan::Options) -> io::Result<Option<Refused>> {
+        let refused = planned.taken_back.iter().find(|t| t.worse.about == About::Api);
+        let Some(TakenBack { code, worse }) = refused.filter(|_| options.up_to < Fix::Content) else {
+            return Ok(None);
+        };
+        let bolder = plan::Options { up_to: Fix::Content, ..options.clone() };
+        let shape = shape_of(self.discovery.files[context.n as usize].kind);
+        let source = context.source.clone();
+        let session = Session::read(context.path.to_owned(), source, context.dialect, shape, self.meter)?;
+        let both = plan::plan(session, &bolder, self.meter)?;
+        if !both.answers.contains(code) {
+            return Ok(None);
+        }
+        let reason = format!("{code} is left: {}; --up-to content mends both", worse.why);
+        Ok(Some(Refused { path: context.path.to_owned(), reason, hint: None }))
+    }
+
+    /// The proof of the plan of a session.
+    fn proven(&self, context: &InHand<'_>, planned: &Plan, options: &plan::Options) -> io::Result<Wrong> {
+        if planned.is_empty() {
+            return Ok(Wrong::default());
+        }
+        let shape = shape_of(self.discovery.files[context.n as usize].kind);
+        let text = &planned.text;
+        let result = Session::read(context.path.to_owned(), text.source(), context.dialect, shape, self.meter)?;
+        let class = planned.edits.iter().map(|e| e.edit.class).max();
+        let promise =
+            Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class, text };
+        match self.world {
+            Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
+                proof::repaired(&promise, result, options, Some(store), self.meter)
+            }),
+            None => proof::repaired(&promise, result, options, None, self.meter),
+        }
     }
 
     fn file_plan(
@@ -352,7 +399,7 @@ impl Work<'_> {
         options: &plan::Options,
         subject: Subject,
     ) -> io::Result<FilePlan> {
-        let &InHand { n, path, source, meta, ids } = context;
+        let &InHand { n, path, source, dialect, meta, ids } = context;
         let file = &self.discovery.files[n as usize];
         let work = !made.edits.is_empty();
         let root = self.discovery.root(file);
@@ -383,7 +430,7 @@ impl Work<'_> {
             path: path.to_owned(),
             below: below_store(self.discovery, file, path).to_owned(),
             within: root.and_then(|r| r.store.clone()),
-            dialect: file.dialect.unwrap_or(Dialect::Sid),
+            dialect,
             subject,
             sha256: [Sha(before), Sha(after)],
             answers: made.answers,
@@ -393,6 +440,7 @@ impl Work<'_> {
             left: left.collect(),
             fingerprint: fingerprint(meta, Sha(before)),
             refused,
+            withheld: None,
             warnings,
             nearest: None,
         })
@@ -405,7 +453,7 @@ struct Made {
     quarantined: Vec<Quarantined>,
     answers: Vec<&'static str>,
     left: Vec<Finding>,
-    taken_back: Vec<(&'static str, String)>,
+    taken_back: Vec<TakenBack>,
     text: Text,
     /// What the proof found.
     wrong: Vec<String>,
@@ -426,6 +474,7 @@ struct InHand<'a> {
     n: u32,
     path: &'a Path,
     source: &'a Source,
+    dialect: Dialect,
     meta: &'a Metadata,
     ids: &'a [&'a str],
 }

@@ -25,6 +25,15 @@ use crate::text::hex;
 /// What stands where a message had nothing to say.
 const PLACEHOLDER: &str = "(no text)";
 
+/// The records themselves go, where no call or result goes with them.
+pub(super) fn without(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let pairs = |n: u32| {
+        let mut blocks = session.facts.blocks_of(session.record(n)).iter();
+        blocks.any(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result))
+    };
+    drop_records(session, code, &targets.by_record.keys().copied().filter(|&n| !pairs(n)).collect())
+}
+
 /// The edits that answer one code of the family M.
 pub(super) fn edits(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
     match code {

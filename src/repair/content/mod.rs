@@ -30,9 +30,11 @@ pub fn ways(
     let targets = Targets::new(session, code, findings);
     let edits = match code {
         "C220" => heads::edits(session)?,
-        "T301" if answer_orphans => pairs::answer(session, &targets)?,
-        "T301" => pairs::drop_blocks(session, code, &targets)?,
-        "T302" | "T304" | "T306" | "T309" => pairs::drop_blocks(session, code, &targets)?,
+        "T301" | "T302" => match pairs::reunited(session, code)? {
+            edits if !edits.is_empty() => edits,
+            _ => orphans(session, code, &targets, answer_orphans)?,
+        },
+        "T304" | "T306" | "T309" => pairs::drop_blocks(session, code, &targets)?,
         "T303" => pairs::rename(session, &targets)?,
         "T305" => pairs::displaced(session, &targets)?,
         "T307" => pairs::wrap_inputs(session, &targets)?,
@@ -40,7 +42,22 @@ pub fn ways(
         _ if code.starts_with('M') => messages::edits(session, code, &targets)?,
         _ => Vec::new(),
     };
-    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+    let mut ways = vec![edits];
+    if code.starts_with('M') {
+        // Where that leaves what the API refuses, the record goes.
+        ways.push(messages::without(session, code, &targets)?);
+    }
+    ways.retain(|way| !way.is_empty());
+    Ok(ways)
+}
+
+/// Calls without a result and results without a call, where the other half is nowhere in the file.
+fn orphans(session: &Session, code: &'static str, targets: &Targets, answer: bool) -> io::Result<Vec<Edit>> {
+    let alone = pairs::alone(session, targets);
+    match code {
+        "T301" if answer => pairs::answer(session, &alone),
+        _ => pairs::drop_blocks(session, code, &alone),
+    }
 }
 
 /// The records that findings of one code are about, each with the places in its content.

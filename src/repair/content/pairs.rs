@@ -18,6 +18,82 @@ use crate::repair::made::{self, UNKNOWN_OUTCOME};
 use crate::repair::text::Splice;
 use crate::session::Session;
 
+/// The targets whose other half is nowhere in the file. Behind a filter or on another branch it is still there: no answer
+/// is made up beside it, and no output is dropped.
+pub(super) fn alone(session: &Session, targets: &Targets) -> Targets {
+    let sent: BTreeSet<u32> = session.sent().rows.iter().map(|r| r.record).collect();
+    let facts = &session.facts;
+    let aside = (0..).zip(&facts.records).filter(|(n, _)| !sent.contains(n)).map(|(_, r)| r);
+    let mut elsewhere: BTreeSet<(bool, u64)> = BTreeSet::new();
+    for b in aside.chain(&facts.hidden).flat_map(|r| facts.blocks_of(r)).filter(|b| b.id != 0) {
+        match b.kind {
+            BlockKind::Call => drop(elsewhere.insert((true, b.id))),
+            BlockKind::Result => drop(elsewhere.insert((false, b.id))),
+            _ => {}
+        }
+    }
+    let lonely = |n: u32, index: usize| {
+        let mut blocks = facts.blocks_of(session.record(n)).iter().filter(|b| usize::from(b.index) == index);
+        !blocks.any(|b| {
+            let wanted = match b.kind {
+                BlockKind::Call => false,
+                BlockKind::Result => true,
+                _ => return false,
+            };
+            elsewhere.contains(&(wanted, b.id))
+        })
+    };
+    let mut by_record = BTreeMap::new();
+    for (n, blocks) in targets.iter() {
+        let alone: Vec<usize> = blocks.iter().copied().filter(|&i| lonely(n, i)).collect();
+        // A record of pi is one result, and its finding may name no block.
+        if !alone.is_empty() || (blocks.is_empty() && lonely(n, 0)) {
+            by_record.insert(n, alone);
+        }
+    }
+    Targets { by_record }
+}
+
+/// The shortest id that can be told from another without its punctuation.
+const TELLING: usize = 8;
+
+/// Results that lost their call only because their id lost its punctuation, or has something behind it, get its id.
+pub(super) fn reunited(session: &Session, code: &'static str) -> io::Result<Vec<Edit>> {
+    let (pairing, sent) = (Pairing::new(session), session.sent());
+    let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    let mut open: Vec<(u32, String, String)> = Vec::new();
+    for call in pairing.calls.iter().filter(|c| c.answer == NONE) {
+        let n = sent.rows[call.row as usize].record;
+        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let index = sent.blocks(&session.facts, n).get(call.block as usize).map(|b| usize::from(b.index));
+        let id = index.and_then(|i| content.item(i)).and_then(|c| c.get("id")).and_then(|id| id.string());
+        open.extend(id.map(|id| (call.row, plain(&id), id)).filter(|(_, plain, _)| plain.len() >= TELLING));
+    }
+    let mut found: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
+    for result in pairing.results.iter().filter(|r| r.state == State::Dangling && !open.is_empty()) {
+        let n = sent.rows[result.row as usize].record;
+        let Some(id) = result_id(session, n, result.block)? else { continue };
+        let id = plain(&id);
+        let fits = |call: &&(u32, String, String)| {
+            let behind = id.strip_prefix(call.1.as_str());
+            let digits = call.1.ends_with(|c: char| c.is_ascii_digit());
+            call.0 < result.row && behind.is_some_and(|b| !(digits && b.starts_with(|c: char| c.is_ascii_digit())))
+        };
+        let mut fitting = open.iter().filter(fits);
+        if let (Some(call), None) = (fitting.next(), fitting.next()) {
+            found.entry(call.2.clone()).or_default().push((n, result.block));
+        }
+    }
+    let mut edits = Vec::new();
+    for (id, results) in found {
+        // Of several results nothing says which one is meant.
+        if let [(n, place)] = results[..] {
+            edits.extend(rename_result(session, code, n, place, &id)?);
+        }
+    }
+    Ok(edits)
+}
+
 /// T301: a result in the agent's own shape for each open call.
 pub(super) fn answer(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
     let walk = walked(session);
@@ -266,27 +342,36 @@ pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edi
         taken.insert(answer);
         let result = pairing.results[answer as usize];
         let m = sent.rows[result.row as usize].record;
-        edits.extend(rename_result(session, m, result.block, &new)?);
+        edits.extend(rename_result(session, "T303", m, result.block, &new)?);
     }
     Ok(edits)
 }
 
-fn rename_result(session: &Session, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
+fn rename_result(session: &Session, code: &'static str, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
     let record = session.record(n);
     let text = again::text(&session.source, record)?;
-    let Some(root) = Value::parse(&text) else { return Ok(None) };
-    let id = if session.dialect.is_pi() && record.kind == Kind::ToolMessage {
-        root.at(&["message", "toolCallId"])
-    } else {
-        let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
-        let content = root.at(&["message", "content"]).or_else(|| root.get("content"));
-        index.and_then(|i| content?.items().get(i).copied()).and_then(|b| b.get("tool_use_id"))
-    };
-    Ok(id.map(|id| {
+    let Some(root) = Value::parse(&text).filter(|_| !record.has(flag::LOSSY)) else { return Ok(None) };
+    Ok(id_of_result(session, n, place, root).map(|id| {
         let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
-        Edit::new("T303", Fix::Content, Action::ReplaceBlock, record.offset, vec![splice])
+        Edit::new(code, Fix::Content, Action::ReplaceBlock, record.offset, vec![splice])
             .reason("the id of its own call")
     }))
+}
+
+/// The id of the call that a result names, as text.
+fn result_id(session: &Session, n: u32, place: u32) -> io::Result<Option<String>> {
+    let text = again::text(&session.source, session.record(n))?;
+    let root = Value::parse(&text);
+    Ok(root.and_then(|root| id_of_result(session, n, place, root)).and_then(|id| id.string()))
+}
+
+fn id_of_result<'a>(session: &Session, n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
+    if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
+        return root.at(&["message", "toolCallId"]);
+    }
+    let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index))?;
+    let content = root.at(&["message", "content"]).or_else(|| root.get("content"))?;
+    content.items().get(index).copied()?.get("tool_use_id")
 }
 
 /// T305: a record of results moves behind the response that it answers.

@@ -79,9 +79,11 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         (None, None) if !healed.foreign.is_empty() => {
             format!("S508@{}", healed.records[healed.foreign[0] as usize].line)
         }
-        (None, None) => match healed.named.first() {
-            Some(&n) => format!("C209@{}", healed.records[n as usize].line),
-            None => "lost line".to_owned(),
+        (None, None) => match (healed.named.first(), healed.spared, session.chain.kept_range_lost) {
+            (Some(&n), ..) => format!("C209@{}", healed.records[n as usize].line),
+            (None, Some((_, copy)), _) => format!("C206@{}", session.record(copy).line),
+            (None, None, Some(n)) => format!("C223@{}", session.record(n).line),
+            (None, None, None) => "lost line".to_owned(),
         },
     };
     let place = match link {

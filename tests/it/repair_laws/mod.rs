@@ -11,9 +11,10 @@ mod disk;
 mod live;
 
 use crate::support;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use sid_audit::audit::ApiVerdict;
 use sid_audit::commit;
 use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fix, Severity};
@@ -40,6 +41,7 @@ fn options(up_to: Fix, nearest: bool) -> Options {
         gate: Gate::default(),
         live: false,
         now: NOW,
+        without: Vec::new(),
     }
 }
 
@@ -101,10 +103,10 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
         return Err("the original does not come back".to_owned());
     }
     let class = plan.edits.iter().map(|e| e.edit.class).max();
-    let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, class };
+    let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, class, text: &plan.text };
     let wrong = proof::repaired(&promise, case.session(&new), &options, None, &Meter::default()).unwrap();
-    if !wrong.is_empty() {
-        return Err(format!("does not pass its proof: {wrong:?}; edits {}", told(&plan)));
+    if !wrong.told.is_empty() {
+        return Err(format!("does not pass its proof: {:?}; edits {}", wrong.told, told(&plan)));
     }
     let (before, after) = (case.session(&case.bytes), case.session(&new));
     if class <= Some(Fix::Links) {
@@ -112,8 +114,23 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
         if is < was {
             return Err(format!("{is} messages load, {was} did before; edits {}", told(&plan)));
         }
+        let ids = |session: &Session| {
+            let records = session.chain.messages.iter().map(|&n| session.record(n));
+            records.filter(|r| r.has(flag::ID_STRING)).map(|r| r.id.short()).collect::<BTreeSet<u64>>()
+        };
+        if !ids(&before).is_subset(&ids(&after)) {
+            return Err(format!("a message no longer comes back; edits {}", told(&plan)));
+        }
+        if before.chain.refusal.is_none() && after.chain.refusal.is_some() {
+            return Err(format!("the session no longer loads; edits {}", told(&plan)));
+        }
         invented(case, &after, &new)?;
     }
+    let api = (plan.before.api, plan.after.api);
+    if before.chain.loads() && api.0 != ApiVerdict::Refused && api.1 == ApiVerdict::Refused {
+        return Err(format!("the API would refuse what it took; edits {}", told(&plan)));
+    }
+    lines_named(case, &plan)?;
     made_up(case, &plan, &after, &new)?;
     untouched(case, &splices, &new)?;
     quarantined(case, &plan)?;
@@ -184,6 +201,18 @@ fn untouched(case: &Case, splices: &[commit::Splice], new: &[u8]) -> Result<(), 
             return Err(format!("the line at byte {at} is not as it was"));
         }
         at = end;
+    }
+    Ok(())
+}
+
+/// The line that an edit names is the one of the file in which its place lies.
+fn lines_named(case: &Case, plan: &Plan) -> Result<(), String> {
+    for e in &plan.edits {
+        let before = case.bytes.get(..e.offset as usize).ok_or("an edit lies behind the file")?;
+        let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
+        if e.line != line && e.line + 1 != line {
+            return Err(format!("{} names line {}, byte {} is on line {line}", e.edit.code, e.line, e.offset));
+        }
     }
     Ok(())
 }
