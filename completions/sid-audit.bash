@@ -585,7 +585,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__repair)
-            opts="-n -y -o -q -v -h --all-homes --dry-run --yes --up-to --orphans --relink --select --ignore --closed --idle --diff --format --list --undo --to --prune --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-n -y -o -q -v -h --all-homes --dry-run --yes --up-to --orphans --relink --leaf --touch --select --ignore --baseline --closed --idle --diff --format --list --undo --to --prune --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -603,11 +603,19 @@ _sid__audit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --leaf)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --select)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --ignore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --baseline)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

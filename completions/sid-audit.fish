@@ -160,8 +160,10 @@ content\t'a message part is replaced or leaves, or something is made up'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l orphans -d 'How a tool call without a result is answered' -r -f -a "result\t'a result that says that the outcome is unknown'
 drop\t'the call goes'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l relink -d 'auto: take the nearest link where nothing better is known; CHILD=PARENT (ids): this link' -r
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l leaf -d 'Give this leaf its place on the used path back: the record that took it goes below it' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l select -d 'Repair only these findings: codes (L101), family letters (L), names, or ALL' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l ignore -d 'Do not repair these findings' -r
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l baseline -d 'Findings in this file are known: a session that is broken only by them does not make the exit status 1' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l idle -d 'Leave a session in an agent\'s home alone that was written to in the last so many seconds' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'
@@ -183,6 +185,7 @@ never\t'never'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l all-homes -d 'Repair every agent\'s home on this machine'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s n -l dry-run -d 'Print the plan and change nothing'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s y -l yes -d 'Apply without asking: links that are legible or unique, never the nearest (see --relink)'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l touch -d 'Give each repaired file the time of its repair, so that Claude Code does not delete it for its age'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l closed -d 'My word that the agents are closed, whatever signs of life there are'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l diff -d 'Show what changes in the bytes: places, sizes and ids; the text only with --show-content'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l list -d 'Show the journal of repairs'

@@ -13,6 +13,7 @@ pub mod keep;
 pub mod layers;
 mod live;
 pub mod measure;
+pub mod mend;
 pub mod repair;
 mod scan;
 mod spread;
@@ -28,7 +29,8 @@ use crate::metrics::census::FieldVerdict;
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::usage::StoreUsage;
 use crate::rules::gate::Gate;
-use crate::session::Shape;
+use crate::session::{Session, Shape};
+use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
 pub use files::{add_stdin, below_store, is_session, is_session_or_index, shape_of};
@@ -186,6 +188,8 @@ pub struct Extra {
     pub api_codes: Vec<&'static str>,
     /// Its findings, in file order.
     pub findings: Vec<Finding>,
+    /// The repairs that have a plan for it.
+    pub mends: Vec<mend::Mend>,
 }
 
 /// The numbers of a session in forty bytes less than they have: nearly every session is brought back whole, has no line
@@ -230,6 +234,23 @@ impl SessionAudit {
     /// Physical lines, records, blank, bad, torn.
     pub fn lines(&self) -> [u32; 5] {
         self.counts.lines()
+    }
+
+    /// The repairs that have a plan for it.
+    pub fn mends(&self) -> &[mend::Mend] {
+        self.extra.as_deref().map(|e| &*e.mends).unwrap_or_default()
+    }
+
+    /// Tries which repairs have a plan for it, where it has something that one might answer.
+    ///
+    /// # Errors
+    /// When the session's bytes cannot be read again.
+    pub fn try_mends(&mut self, session: Session, now: i64, meter: &Meter) -> std::io::Result<()> {
+        let mends = mend::of_session(session, self.findings(), (self.live, now), meter)?;
+        if let Some(extra) = &mut self.extra {
+            extra.mends = mends;
+        }
+        Ok(())
     }
 
     /// Its findings.

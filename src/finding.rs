@@ -273,6 +273,23 @@ impl Finding {
         self
     }
 
+    /// The words of one of its facts; none when there is no such fact, or it is no list of words.
+    pub fn words(&self, name: &str) -> &[String] {
+        let fact = self.facts.iter().find(|(n, _)| *n == name).map(|(_, fact)| fact);
+        if let Some(Fact::Words(words)) = fact { words } else { &[] }
+    }
+
+    /// The word of one of its facts.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        let fact = self.facts.iter().find(|(n, _)| *n == name).map(|(_, fact)| fact);
+        if let Some(Fact::Word(word)) = fact { Some(word) } else { None }
+    }
+
+    /// The files that one finding is about, where it stands for several.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.words("files").iter().map(String::as_str)
+    }
+
     /// Whether this rule speaks.
     pub fn is(&self, rule: &'static Rule) -> bool {
         std::ptr::eq(self.rule, rule)

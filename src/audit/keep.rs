@@ -39,6 +39,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
             by: Some(format.by),
             api_codes,
             findings,
+            mends: Vec::new(),
         })
     });
     SessionAudit {

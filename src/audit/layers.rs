@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::mend::{self, Mend};
 use crate::checkpoint::file_history::{Backup, Row, RowKind, fold, join};
 use crate::checkpoint::layers::{Held, destructive_word};
 use crate::checkpoint::model::Count;
@@ -39,6 +40,8 @@ pub struct IndexAudit {
     pub bytes: u64,
     /// Its findings.
     pub findings: Vec<Finding>,
+    /// The repairs that have a plan for it.
+    pub mends: Vec<Mend>,
 }
 
 /// Reads and judges one index.
@@ -67,12 +70,16 @@ pub(super) fn index_in(
     }
     let mut findings = index_findings(&audit, places);
     add_lines(&mut findings, source)?;
+    // Nothing in an index is judged by its age.
+    let path = discovery.path(&discovery.files[n as usize]);
+    let mends = mend::of_index((source, &path, folder.as_deref()), &findings, None, &mend::usual(false, 0))?;
     let kept = IndexAudit {
         file: n,
         session_id: folder.unwrap_or_default(),
         snapshots: audit.index.snapshots.len() as u64,
         entries: audit.index.count(),
         bytes: source.size(),
+        mends,
         findings,
     };
     Ok((audit, kept))

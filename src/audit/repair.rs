@@ -6,7 +6,9 @@
 //! | [`survey`](mod@survey) | one plan for each file that has something to repair |
 //! | [`guard`] | why a file is left alone |
 //! | [`mod@apply`] | plans become files, through the one door |
+//! | [`decided`] | what became of what a person decided |
 //! | `left` | what is left, and what it would take |
+//! | [`standing`] | what is still broken at the end |
 //! | [`told`] | what the journal is told: a line for its list, the autopsy |
 //! | [`world`] | the store around them, for the rules about stores |
 //! | [`back`] | repairs are taken back, late lines are brought over |
@@ -16,8 +18,10 @@
 
 pub mod apply;
 pub mod back;
+pub mod decided;
 pub mod guard;
 mod left;
+pub mod standing;
 pub mod survey;
 pub mod told;
 pub mod world;
@@ -25,6 +29,7 @@ pub mod world;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::audit::mend::Mend;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
@@ -36,6 +41,7 @@ use crate::session::Shape;
 pub use apply::{Applied, Applying, Failed, apply};
 pub use guard::Refused;
 pub use survey::{Survey, survey};
+pub use world::Deletion;
 
 /// What a repair is asked for.
 #[derive(Clone, Debug)]
@@ -48,6 +54,8 @@ pub struct Options {
     pub closed: bool,
     /// Whether nothing will be written, so that a file which was written to a moment ago is no obstacle.
     pub dry: bool,
+    /// Whether a repaired file gets the time of its repair.
+    pub touch: bool,
 }
 
 /// What a plan is about, before and after.
@@ -122,6 +130,8 @@ pub struct FilePlan {
     pub quarantined: Vec<Quarantined>,
     /// What stays, and why.
     pub left: Vec<Left>,
+    /// The repairs that would leave less.
+    pub mends: Vec<Mend>,
     /// The state of the file that the plan was made from.
     pub fingerprint: Fingerprint,
     /// Why it will not be applied.
@@ -130,6 +140,8 @@ pub struct FilePlan {
     pub withheld: Option<Refused>,
     /// What a person should know about it.
     pub warnings: Vec<String>,
+    /// When its agent's own clean-up deletes it, if that is near.
+    pub deletion: Option<Deletion>,
     /// The plan that takes the nearest links, too, when they were not allowed and would mend something.
     pub nearest: Option<Box<FilePlan>>,
 }

@@ -19,7 +19,7 @@ use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
 use crate::checkpoint::Options as IndexOptions;
 use crate::dialect::Dialect;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
 use crate::metrics::records::Tally;
@@ -31,6 +31,8 @@ use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileEntry};
 
+/// What the clean-up of an agent will take.
+const DELETION_AHEAD: &str = "S516";
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
 
@@ -75,6 +77,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     errors.extend(report.errors.iter().cloned());
     errors.sort();
     let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
+    touch_what_goes(&mut sessions, &store, &discovery);
     let mut of_indexes = Sums::default();
     let checkpoints = checkpoints(&discovery, options, meter, &mut errors, (&mut of_indexes, &mut sum.recount));
     if !meter.stopped() {
@@ -113,6 +116,20 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         cross_check,
         versions: sum.versions,
         interrupted: meter.stopped(),
+    }
+}
+
+/// A repair of a session that Claude Code will delete by the time of its file is named with a new time for it.
+fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: &Discovery) {
+    let going = |f: &Finding| f.rule.code == DELETION_AHEAD && f.severity == Severity::Info;
+    let of_store: BTreeSet<&str> = store.iter().filter(|f| going(f)).flat_map(Finding::files).collect();
+    for session in sessions.iter_mut().filter(|s| s.dialect == Dialect::Claude) {
+        let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
+        let own = session.findings().iter().any(going);
+        let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
+        if let Some(extra) = session.extra.as_mut().filter(|_| goes) {
+            extra.mends.iter_mut().for_each(|mend| mend.ask.touch = true);
+        }
     }
 }
 
@@ -307,6 +324,7 @@ impl Run<'_> {
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(&session, sum.versions.entry(root).or_default());
         }
+        audit.try_mends(session, self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
     }

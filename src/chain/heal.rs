@@ -29,6 +29,8 @@ pub enum Origin {
 /// How sure a new link is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Evidence {
+    /// A person said so.
+    Decided,
     /// The lost pointer can be read in the damaged bytes.
     Legible,
     /// There is one candidate.
@@ -41,6 +43,7 @@ impl Evidence {
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
+            Evidence::Decided => "decided",
             Evidence::Legible => "legible",
             Evidence::Unique => "unique",
             Evidence::Nearest => "nearest",

@@ -12,6 +12,7 @@ use super::options::{Output, Policy, Reading};
 use super::status::Status;
 use crate::audit::anchors::{self, Anchor};
 use crate::audit::elsewhere::{self, Seen};
+use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::tail::Tail;
@@ -110,7 +111,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (registrations, _) = liveness::registrations(&input.discovery);
     let live = audit::is_live(&session, &registrations)?;
     let context = Context { session: &session, live, now, places: PLACES };
-    let audit = keep::judge(0, &context, &gate);
+    let mut audit = keep::judge(0, &context, &gate);
+    if mend::has_open(audit.findings(), &session.path) {
+        audit.try_mends(Again::of(&session).read(&meter)?, now, &meter)?;
+    }
     if let Some(id) = &arguments.leaf {
         let chain = other_chain(&session, id)?;
         session = session.following(chain);

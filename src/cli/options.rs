@@ -80,15 +80,22 @@ impl Policy {
     /// # Errors
     /// A file that cannot be read or is no baseline.
     pub fn known(&self) -> Result<Baseline, Failure> {
-        let Some(path) = &self.baseline else { return Ok(Baseline::default()) };
-        let bytes = Source::open(path)
-            .and_then(|source| source.read_range(0, LONGEST_BASELINE))
-            .map_err(|e| Failure::new(format!("the baseline '{}' cannot be read: {e}", path.display())))?;
-        Baseline::parse(&bytes).map_err(|what| {
-            Failure::new(format!("'{}' {what}", path.display()))
-                .hint("`sid-audit scan --write-baseline FILE` writes one")
-        })
+        known(self.baseline.as_deref())
     }
+}
+
+/// The findings of a baseline; none is known without one.
+///
+/// # Errors
+/// As [`Policy::known`].
+pub fn known(path: Option<&Path>) -> Result<Baseline, Failure> {
+    let Some(path) = path else { return Ok(Baseline::default()) };
+    let bytes = Source::open(path)
+        .and_then(|source| source.read_range(0, LONGEST_BASELINE))
+        .map_err(|e| Failure::new(format!("the baseline '{}' cannot be read: {e}", path.display())))?;
+    Baseline::parse(&bytes).map_err(|what| {
+        Failure::new(format!("'{}' {what}", path.display())).hint("`sid-audit scan --write-baseline FILE` writes one")
+    })
 }
 
 /// The names of standard output.

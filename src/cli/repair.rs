@@ -1,6 +1,8 @@
-//! `repair`: the guarded door. What the user is shown and asked, and which statuses come of it; the work is done in
-//! `audit::repair`, `start` is what every applying run begins with, `--list`, `--undo` and `--prune` stand in `past`.
+//! `repair`: the guarded door. What the user is shown and asked; the work is done in `audit::repair`, `start` is what every
+//! applying run begins with, `ended` what is said at its end, with its status; `--list`, `--undo` and `--prune` stand in
+//! `past`.
 
+mod ended;
 mod past;
 mod start;
 
@@ -11,11 +13,12 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 
+use self::ended::Ended;
 use self::start::Started;
 use super::failure::{Failure, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{self, Output, Reading};
 use super::status::Status;
 use crate::audit::is_session_or_index;
 use crate::audit::repair::world::World;
@@ -66,12 +69,21 @@ pub struct Arguments {
     /// auto: take the nearest link where nothing better is known; CHILD=PARENT (ids): this link
     #[arg(long, value_name = "LINK", value_parser = link)]
     relink: Vec<Link>,
+    /// Give this leaf its place on the used path back: the record that took it goes below it
+    #[arg(long, value_name = "ID")]
+    leaf: Option<String>,
+    /// Give each repaired file the time of its repair, so that Claude Code does not delete it for its age
+    #[arg(long)]
+    touch: bool,
     /// Repair only these findings: codes (L101), family letters (L), names, or ALL
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     select: Vec<String>,
     /// Do not repair these findings
     #[arg(long, value_name = "CODES", value_delimiter = ',')]
     ignore: Vec<String>,
+    /// Findings in this file are known: a session that is broken only by them does not make the exit status 1
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// My word that the agents are closed, whatever signs of life there are
     #[arg(long)]
     closed: bool,
@@ -183,6 +195,7 @@ impl Arguments {
                 relink: Relink {
                     nearest: self.relink.contains(&Link::Auto),
                     decided: self.decided(),
+                    leaf: self.leaf.clone(),
                     ..Relink::default()
                 },
                 answer_orphans: self.orphans == Orphans::Result,
@@ -194,12 +207,13 @@ impl Arguments {
             idle: Duration::from_secs(u64::from(self.idle)),
             closed: self.closed,
             dry: mode == Mode::Dry,
+            touch: self.touch,
         }
     }
 
     /// How the door is gone through.
     fn door(&self) -> commit::Options {
-        commit::Options { guard: !self.closed, ..commit::Options::default() }
+        commit::Options { guard: !self.closed, touch: self.touch, ..commit::Options::default() }
     }
 
     fn out(&self, stores: &[&Path]) -> anyhow::Result<Out> {
@@ -237,6 +251,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     }
     let gate = Gate::new(&arguments.select, &arguments.ignore)
         .map_err(|message| Failure::new(message).hint("`sid-audit explain` lists them"))?;
+    let decides = arguments.leaf.is_some() || !arguments.decided().is_empty();
+    if decides && arguments.up_to < Fix::Links {
+        return Err(Failure::new("a link is further than --up-to bytes goes").hint("say --up-to links").into());
+    }
+    let known = options::known(arguments.baseline.as_deref())?;
     let mode = arguments.mode();
     let options = arguments.options(gate, mode);
     let mut input = Input::find(&arguments.paths, &arguments.reading)?;
@@ -248,7 +267,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     input.tell_unread();
     let meter = interrupt::meter()?;
     let amount = input.amount();
-    Repair { arguments, options: &options, mode, discovery: &input.discovery, amount, meter: &meter }.go(special)
+    Repair { arguments, options: &options, known: &known, mode, discovery: &input.discovery, amount, meter: &meter }
+        .go(special)
 }
 
 /// The journal holds the text of every repaired session: it does not lie among the sessions themselves, where an agent
@@ -281,6 +301,8 @@ fn specials(discovery: &mut Discovery) -> Vec<Refused> {
 struct Repair<'a> {
     arguments: &'a Arguments,
     options: &'a Options,
+    /// Findings that fail no run.
+    known: &'a Baseline,
     mode: Mode,
     discovery: &'a Discovery,
     /// Bytes and number of its files.
@@ -329,6 +351,7 @@ impl Repair<'_> {
             applied,
             refused,
             failed,
+            still: &[],
             errors: &survey.errors,
             interrupted: survey.interrupted,
             taken_at: self.options.plan.now,
@@ -354,8 +377,11 @@ impl Repair<'_> {
         let made = done.as_ref().unwrap_or(&none);
         // A run that was asked for and had nothing to do is no dry run.
         let applied = (done.is_some() || self.mode == Mode::Yes).then_some(made.applied.as_slice());
-        let finished = report(applied, &refused, &made.failed);
-        let status = self.status(&survey, made, &refused, &started, done.is_some());
+        let decisions = self.decisions(&survey);
+        let still = self.still_broken(&survey, done.as_ref());
+        let finished = repair_json::Report { still: &still, ..report(applied, &refused, &made.failed) };
+        let ended = Ended { survey: &survey, done: made, refused: &refused, started: &started, still: &still };
+        let status = self.status(&ended, done.is_some()).or(decisions);
         let written_out = match self.arguments.format {
             _ if self.arguments.output.quiet => Ok(()),
             Format::Table => self.remarks(&mut out, &finished),
@@ -381,7 +407,7 @@ impl Repair<'_> {
             let report = junit::Report {
                 command: "repair",
                 discovery: self.discovery,
-                known: &Baseline::default(),
+                known: self.known,
                 fails: &repair_listed::is_planned,
                 errors: [&troubles, &[]],
                 taken_at: report.taken_at,
@@ -486,53 +512,5 @@ impl Repair<'_> {
             out::complain("warning", &error.to_string(), &[], error.hint().as_deref());
         }
         done
-    }
-
-    /// What stands below the page: what could not be read, and the next command.
-    fn remarks(&self, out: &mut Out, report: &repair_json::Report<'_>) -> std::io::Result<()> {
-        std::io::Write::flush(out)?;
-        for (path, message) in report.errors {
-            out::complain("error", &format!("'{}' {message}", path.display()), &[], None);
-        }
-        for refused in report.refused.iter().filter(|r| !report.plans.iter().any(|plan| plan.path == r.path)) {
-            let fact = format!("'{}' {}", refused.path.display(), refused.reason);
-            out::complain("refused", &fact, &[], refused.hint.as_deref());
-        }
-        if report.applied.is_none() && report.plans.iter().any(FilePlan::may_be_applied) {
-            out.gap()?;
-            out.text("nothing was changed; --yes applies what is planned")?;
-        }
-        if report.applied.is_some_and(<[_]>::is_empty) && report.plans.iter().any(FilePlan::has_work) {
-            out.gap()?;
-            out.text("nothing was changed")?;
-        }
-        Ok(())
-    }
-
-    fn status(&self, survey: &Survey, done: &Applying, refused: &[Refused], started: &Started, ran: bool) -> Status {
-        let left = !ran && survey.plans.iter().any(FilePlan::has_work);
-        let unmerged = started.unmerged || done.applied.iter().any(|applied| !applied.unmerged.is_empty());
-        let unknown = self.unknown(survey);
-        let holds = [
-            (Status::Interrupted, survey.interrupted || done.interrupted),
-            (Status::Defect, !survey.defects.is_empty() || done.failed.iter().any(|failed| failed.defect)),
-            (Status::Trouble, !survey.errors.is_empty() || !self.discovery.errors.is_empty() || unknown),
-            (Status::Trouble, !done.failed.is_empty()),
-            (Status::Refused, !refused.is_empty() || unmerged),
-            (Status::Findings, left),
-        ];
-        Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status))
-    }
-
-    /// Whether a link was decided for a record that no session has.
-    fn unknown(&self, survey: &Survey) -> bool {
-        let mut unknown = false;
-        for (at, (child, _)) in self.options.plan.relink.decided.iter().enumerate() {
-            if !survey.decided.contains(&at) && !survey.interrupted {
-                out::complain("error", &format!("no session here has a record '{child}' to link"), &[], None);
-                unknown = true;
-            }
-        }
-        unknown
     }
 }

@@ -39,17 +39,22 @@ impl Status {
     /// What it means.
     pub fn meaning(self) -> &'static str {
         match self {
-            Status::Clean => "nothing at or above --fail-on (repair: nothing left that the chosen classes could do)",
+            Status::Clean => {
+                "nothing at or above --fail-on (repair: every session loads in full, the API would refuse none, and a dry run has \
+                 nothing to do)"
+            }
             Status::Findings => {
-                "findings at or above --fail-on (repair --dry-run: there is something to do within the chosen classes)"
+                "findings at or above --fail-on (repair: at the end of the run, or of the dry run, a session does not load in \
+                 full or would be refused by the API, or a dry run has something to do; what --baseline knows does not \
+                 count)"
             }
             Status::Trouble => {
                 "could not do all that was asked: bad arguments, nothing to read, a file that could not be read or \
-                 written, a leaf or snapshot that is not there"
+                 written, a leaf, snapshot or record to link that is not there"
             }
             Status::Refused => {
-                "refused: a session that has something to repair is in use, changed under us, or its repair would have \
-                 made something worse"
+                "refused: a session that has something to repair is in use, changed under us, or its repair, or a link \
+                 that was decided, would have made something worse"
             }
             Status::Defect => "a defect of sid-audit itself: two ways of counting disagree and nothing explains it",
             Status::Interrupted => "interrupted; what was finished is reported, nothing is half done",

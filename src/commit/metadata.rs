@@ -1,13 +1,15 @@
 //! What a file has beside its bytes, carried over to the file that takes its place: owner, mode, extended attributes
 //! (access lists are among them), times.
 //!
-//! Agents sort sessions by mtime and delete by it, so the mtime is part of the session. The time of birth cannot be set
+//! Agents sort sessions by mtime and delete by it, so the mtime is part of the session, and a new one is given only when
+//! that is asked for. The time of birth cannot be set
 //! on any of our platforms and is lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::time::SystemTime;
 
 use super::disk::{self, Stat};
 use super::manifest::{Attribute, Manifest};
@@ -24,6 +26,13 @@ impl Dress {
     /// Of an open file.
     pub(super) fn of(file: &File, stat: Stat) -> io::Result<Self> {
         Ok(Dress { stat, attributes: disk::attributes(file)? })
+    }
+
+    /// The same with the time of now: an agent that deletes by it takes the file for a new one.
+    pub(super) fn as_of_now(mut self) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.stat.mtime_ns = i128::try_from(now.as_nanos()).unwrap_or(self.stat.mtime_ns);
+        self
     }
 
     /// As the journal has it.

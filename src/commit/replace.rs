@@ -94,11 +94,13 @@ pub struct Options {
     pub rounds: u32,
     /// Whether a file that another process has open is refused. Off only by the user's word that the agent is closed.
     pub guard: bool,
+    /// Whether a file that takes its repaired bytes gets the time at which it does, instead of the old one.
+    pub touch: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { settle: Duration::from_secs(2), rounds: 3, guard: true }
+        Options { settle: Duration::from_secs(2), rounds: 3, guard: true, touch: false }
     }
 }
 
@@ -265,7 +267,10 @@ fn carry_out(
     let mut warnings = Vec::new();
     let dress = match &change.dress {
         Some(dress) => dress.clone(),
-        None => Dress::of(old, stat).map_err(|e| Error::io("read the attributes of", site.path(), e))?,
+        None => {
+            let dress = Dress::of(old, stat).map_err(|e| Error::io("read the attributes of", site.path(), e))?;
+            if options.touch { dress.as_of_now() } else { dress }
+        }
     };
     let edits = (change.edits)().map_err(|e| Error::io("read the journal in", entry.path.join("reverse"), e))?;
     let mut source = Spliced::new(At::new(old, stat.len), edits);

@@ -28,10 +28,19 @@ pub struct Relink {
     pub nearest: bool,
     /// Decisions of a person: child and parent by id.
     pub decided: Vec<(String, String)>,
+    /// The leaf that a person wants back on the used path, by id.
+    pub leaf: Option<String>,
     /// Pointers that could be read in damaged bytes before those went to quarantine: child and parent by id.
     pub legible: Vec<(String, String)>,
     /// Parents that this file lacks and another file of its store has, with that file. They are left as they are (C212).
     pub elsewhere: Vec<(Id, PathBuf)>,
+}
+
+impl Relink {
+    /// Whether a person decided anything about links.
+    pub fn decides(&self) -> bool {
+        self.leaf.is_some() || !self.decided.is_empty()
+    }
 }
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
@@ -172,14 +181,12 @@ fn new_parent(
     let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
     let record = session.record(child);
     let own = session.id(child).map(|id| id.lossy());
-    let elsewhere = relink.elsewhere.iter().any(|(id, _)| *id == record.parent);
-    if elsewhere && link.broken == Broken::MissingParent && !relink.decided.iter().any(|(c, _)| Some(c) == own.as_ref())
-    {
+    if relink.elsewhere.iter().any(|(id, _)| *id == record.parent) && link.broken == Broken::MissingParent {
         return Ok(None);
     }
     let named = |list: &[(String, String)]| list.iter().find(|(c, _)| Some(c) == own.as_ref()).map(|(_, p)| p.clone());
-    let (decided, legible) = (named(&relink.decided), named(&relink.legible));
-    let parent = match (decided.as_ref().or(legible.as_ref()), link.parent) {
+    let legible = named(&relink.legible);
+    let parent = match (legible.as_ref(), link.parent) {
         (Some(id), _) => Some(id.clone()),
         (None, Some(p)) => match healed.origins[p as usize] {
             Origin::Record(p) => match session.id(p).map(|t| t.lossy()).or_else(|| given.get(&p).cloned()) {
@@ -194,7 +201,7 @@ fn new_parent(
         (None, None) if matches!(link.broken, Broken::Cycle | Broken::SelfParent) => None,
         (None, None) => return Ok(None),
     };
-    let evidence = if decided.is_some() || legible.is_some() { Evidence::Legible } else { link.evidence };
+    let evidence = if legible.is_some() { Evidence::Legible } else { link.evidence };
     if evidence == Evidence::Nearest && !relink.nearest && parent.is_some() {
         return Ok(None);
     }
@@ -206,11 +213,7 @@ fn new_parent(
     let (_, key) = keys(session.dialect);
     let value = parent.as_deref().map_or_else(|| "null".to_owned(), quoted);
     let Some(splice) = set_member(&text, record.offset, key, &value) else { return Ok(None) };
-    let reason = match (&decided, &parent) {
-        (Some(p), _) => format!("decided: below {p}"),
-        (None, Some(p)) => format!("below {p}"),
-        (None, None) => "as a root".to_owned(),
-    };
+    let reason = parent.as_ref().map_or_else(|| "as a root".to_owned(), |p| format!("below {p}"));
     Ok(Some(
         Edit::new(link.broken.code(), Fix::Links, Action::SetParent, record.offset, vec![splice])
             .reason(reason)

@@ -4,7 +4,8 @@
 //! again from that text, by the same rooms that read a file: what counts is never what an edit meant, only what the
 //! loader and all rules then say. A step that makes anything worse is taken back.
 //!
-//! `bytes`, `links` and `content` make the edits of their class, `asked` those of links that a person has to name; `text`
+//! `bytes`, `links` and `content` make the edits of their class, `asked` those of links that a person has to name, `leaf`
+//! those that he decided; `text`
 //! holds the text as pieces of the file and new bytes, `places` leads back to the file; `made` is all that is made up;
 //! `checkpoints` plans for indexes. `proof` holds a result against its plan before it takes the file's place.
 
@@ -13,6 +14,7 @@ pub mod bytes;
 pub mod checkpoints;
 pub mod content;
 pub mod edit;
+pub mod leaf;
 pub mod links;
 pub mod made;
 mod places;

@@ -8,13 +8,13 @@ use std::io;
 use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
-use super::worse::{Back, Seen, TakenBack, Worse, loud, tail_gone, worse};
-use super::{asked, bytes, content, links, places};
+use super::worse::{Back, Seen, TakenBack, Worse, emptied, loud, tail_gone, worse};
+use super::{asked, bytes, content, leaf, links, places};
 use crate::audit::{ApiVerdict, Resume};
 use crate::chain::Mode;
 use crate::chain::heal::Evidence;
 use crate::finding::{Fact, Finding, Fix, Severity};
-use crate::record::facts::{Id, Kind, flag};
+use crate::record::facts::{Id, flag};
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context};
 use crate::session::Session;
@@ -216,7 +216,8 @@ impl Planner<'_> {
         let class = way.iter().map(|e| e.class).max();
         let next = self.step(now, &way)?;
         let idle = idle(code, &way, &now.state, &next.state).map(Worse::other);
-        let Some(worse) = self.worse(now, &next, class)? else {
+        let unproven = leaf::unproven(code, &next.session, &self.options.relink).map(Worse::other);
+        let Some(worse) = self.worse(now, &next, class)?.or(unproven) else {
             return Ok(idle.map_or(Ok(next), Err));
         };
         if !worse.may_be_mended() {
@@ -328,10 +329,23 @@ pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static
         .collect();
     codes.sort_unstable();
     codes.dedup();
+    if options.relink.decides() && options.up_to >= Fix::Links {
+        // A decision goes before what would be done without it.
+        let first = codes.partition_point(|(fix, _)| *fix < Fix::Links);
+        codes.insert(first, (Fix::Links, leaf::STEP));
+    }
     codes.into_iter().map(|(_, code)| code).collect()
 }
 
-fn ways(session: &Session, code: &'static str, findings: &[Finding], options: &Options) -> io::Result<Vec<Vec<Edit>>> {
+pub(crate) fn ways(
+    session: &Session,
+    code: &'static str,
+    findings: &[Finding],
+    options: &Options,
+) -> io::Result<Vec<Vec<Edit>>> {
+    if code == leaf::STEP {
+        return leaf::ways(session, findings, &options.relink);
+    }
     let edits = bytes::edits(session, code)?;
     if !edits.is_empty() {
         return Ok(vec![edits]);

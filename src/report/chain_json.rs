@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::chain_autopsy::Autopsy;
 use super::envelope::{Each, Head, IdField, PathField};
 use super::finding_json::{FindingJson, Under, findings};
+use super::next::Next;
 use super::scan_json::{ApiJson, ResumeJson};
 use super::{chain_anchors, chain_autopsy, json};
 use crate::audit::SessionAudit;
@@ -301,7 +302,8 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
     let rows = Rows::new(session);
     let messages: &[u32] = if session.chain.refusal.is_none() { &session.chain.messages } else { &[] };
     let shown = report.tail.map_or(messages, Tail::kept);
-    let under = Under { path: &session.path, below: report.below, shape: session.shape };
+    let next = Next { path: &session.path, shape: session.shape, mends: report.audit.mends() };
+    let under = Under { below: report.below, next };
     let own = (!report.other_leaf).then_some(report.audit);
     let document = Document {
         head: Head::new("chain", report.taken_at),

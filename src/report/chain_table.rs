@@ -4,11 +4,12 @@
 use std::io;
 
 use super::chain_json::{Report, Rows};
+use super::next::Next;
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, moments, number, paragraph, size};
-use super::{listed, next, verdict};
+use super::{listed, verdict};
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::text::Text;
 
@@ -250,7 +251,8 @@ fn findings(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let Some(worst) = sorted.first() else { return Ok(()) };
     out.gap()?;
     out.line([plain("next: "), strong(format!("sid-audit explain {}", worst.rule.code))])?;
-    match next::for_session(all, &report.session.path, report.session.shape) {
+    let (path, shape) = (&report.session.path, report.session.shape);
+    match (Next { path, shape, mends: report.audit.mends() }).for_file(all) {
         Some(command) if !command.starts_with("sid-audit chain") && !command.starts_with("sid-audit explain") => {
             out.line([plain("      "), strong(command)])
         }

@@ -9,6 +9,7 @@ use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::listed::Listed;
+use super::next::Next;
 use super::scan_json::{ErrorJson, RootJson, roots};
 use crate::audit::layers::IndexAudit;
 use crate::checkpoint::Audit;
@@ -66,7 +67,8 @@ struct IndexJson<'a> {
 
 impl<'a> IndexJson<'a> {
     fn new(report: Report<'a>, judged: &'a Judged) -> Self {
-        let under = Under { path: &judged.path, below: &judged.below, shape: Shape::Main };
+        let next = Next { path: &judged.path, shape: Shape::Main, mends: &judged.kept.mends };
+        let under = Under { below: &judged.below, next };
         IndexJson {
             path: PathField::from(judged.path.as_path()),
             element: judged.audit.report(report.verify),

@@ -6,11 +6,10 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::envelope::{IdField, PathField};
-use super::next;
+use super::next::Next;
 use crate::finding::{Fact, Finding, Fix, Severity};
 use crate::rules::baseline::Baseline;
 use crate::rules::fingerprint::Fingerprints;
-use crate::session::Shape;
 
 /// A finding as JSON has it.
 #[derive(Serialize)]
@@ -60,12 +59,10 @@ impl Serialize for Facts<'_> {
 /// The file that findings are listed under.
 #[derive(Clone, Copy, Debug)]
 pub struct Under<'a> {
-    /// Its path.
-    pub path: &'a Path,
     /// Its path below its store.
     pub below: &'a Path,
-    /// What it is.
-    pub shape: Shape,
+    /// What its next commands are made of.
+    pub next: Next<'a>,
 }
 
 /// The findings of one file as JSON has them.
@@ -84,7 +81,7 @@ pub fn findings<'a>(
                 name: finding.rule.name,
                 severity: finding.severity,
                 fix: finding.rule.fix,
-                path: PathField::from(finding.path.as_deref().unwrap_or(under.path)),
+                path: PathField::from(finding.path.as_deref().unwrap_or(under.next.path)),
                 line: finding.place.line,
                 offset: finding.place.offset,
                 length: finding.place.length,
@@ -96,7 +93,7 @@ pub fn findings<'a>(
                 more: finding.more,
                 known: known.holds(&fingerprint).then_some(true),
                 fingerprint,
-                next: next::for_finding(finding, under.path, under.shape),
+                next: under.next.for_finding(finding),
             }
         })
         .collect()

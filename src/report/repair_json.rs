@@ -9,13 +9,15 @@ use serde::Serialize;
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
+use super::next::Next;
 use super::repair_diff::Change;
 use super::scan_json::{ApiJson, ErrorJson, ResumeJson, RootJson, kind_name, roots};
+use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::heal::Evidence;
 use crate::commit::Sha;
 use crate::dialect::Dialect;
-use crate::finding::Fix;
+use crate::finding::{Finding, Fix, Severity};
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::baseline::Baseline;
@@ -40,6 +42,8 @@ pub struct Report<'a> {
     pub refused: &'a [Refused],
     /// What could not be written.
     pub failed: &'a [Failed],
+    /// Sessions that are still broken at the end, the worst first.
+    pub still: &'a [Still<'a>],
     /// What could not be read.
     pub errors: &'a [(PathBuf, String)],
     /// Whether the run was stopped before its end.
@@ -59,6 +63,8 @@ struct Document<'a, P: Serialize> {
     plan: P,
     #[serde(skip_serializing_if = "Option::is_none")]
     applied: Option<Vec<AppliedJson<'a>>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    still_broken: Vec<StillJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<RefusedJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -80,6 +86,7 @@ pub fn document(writer: impl Write, report: Report<'_>) -> io::Result<()> {
         dry_run: report.applied.is_none(),
         plan: Each(|| report.plans.iter().enumerate().map(|(n, plan)| PlanJson::new(&report, n, plan))),
         applied: report.applied.map(|applied| applied.iter().map(AppliedJson::new).collect()),
+        still_broken: report.still.iter().map(StillJson::new).collect(),
         refused: report.refused.iter().map(RefusedJson::new).collect(),
         errors: errors(&report),
         interrupted: report.interrupted,
@@ -111,6 +118,9 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
     for applied in report.applied.unwrap_or_default() {
         write_line(&mut writer, "applied", &taken_at, AppliedJson::new(applied))?;
     }
+    for still in report.still {
+        write_line(&mut writer, "still_broken", &taken_at, StillJson::new(still))?;
+    }
     for refused in report.refused {
         write_line(&mut writer, "refused", &taken_at, RefusedJson::new(refused))?;
     }
@@ -125,6 +135,7 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
         planned: usize,
         edits: usize,
         applied: usize,
+        still_broken: usize,
         refused: usize,
         errors: usize,
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -137,6 +148,7 @@ pub fn lines(mut writer: impl Write, report: Report<'_>) -> io::Result<()> {
         planned: report.plans.iter().filter(|plan| plan.has_work()).count(),
         edits: report.plans.iter().map(|plan| plan.edits.len()).sum(),
         applied: report.applied.map_or(0, <[Applied]>::len),
+        still_broken: report.still.len(),
         refused: report.refused.len(),
         errors: errors(&report).len(),
         interrupted: report.interrupted,
@@ -282,7 +294,8 @@ fn edits(plan: &FilePlan) -> Vec<EditJson<'_>> {
 }
 
 fn left(plan: &FilePlan) -> Vec<LeftJson<'_>> {
-    let under = Under { path: &plan.path, below: &plan.below, shape: plan.subject.shape() };
+    let next = Next { path: &plan.path, shape: plan.subject.shape(), mends: &plan.mends };
+    let under = Under { below: &plan.below, next };
     let found: Vec<_> = plan.left.iter().map(|left: &Left| &left.finding).collect();
     let findings = findings(found, under, &Baseline::default());
     findings.into_iter().zip(&plan.left).map(|(finding, left)| LeftJson { finding, why: &left.why }).collect()
@@ -338,6 +351,53 @@ impl<'a> AppliedJson<'a> {
             warnings: &applied.warnings,
         }
     }
+}
+
+/// A session that does not load in full, or would be refused, when the run ends.
+#[derive(Serialize)]
+struct StillJson<'a> {
+    #[serde(flatten)]
+    path: PathField,
+    resume: &'static str,
+    loaded: u32,
+    expected: u32,
+    api: &'static str,
+    codes: Vec<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    known: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+impl<'a> StillJson<'a> {
+    fn new(still: &'a Still<'a>) -> Self {
+        let resume = still.standing.resume;
+        StillJson {
+            path: PathField::from(still.path.as_path()),
+            resume: resume.verdict.name(),
+            loaded: resume.loaded,
+            expected: resume.expected,
+            api: still.standing.api.name(),
+            codes: loud_codes(&still.standing.findings),
+            known: still.known,
+            next: next_of(still),
+        }
+    }
+}
+
+/// The command that goes further with a session that is still broken.
+pub(super) fn next_of(still: &Still<'_>) -> Option<String> {
+    let next = Next { path: &still.path, shape: still.shape, mends: still.mends };
+    next.for_file(&still.standing.findings)
+}
+
+/// The codes at warning and above, the worst first.
+pub(super) fn loud_codes(findings: &[Finding]) -> Vec<&'static str> {
+    let mut loud: Vec<&Finding> = findings.iter().filter(|f| f.severity >= Severity::Warning).collect();
+    loud.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.rule.code));
+    let mut codes: Vec<&'static str> = loud.iter().map(|finding| finding.rule.code).collect();
+    codes.dedup();
+    codes
 }
 
 /// A file that was left alone.

@@ -8,9 +8,10 @@ use super::neutral::visible;
 use super::next::with_path;
 use super::out::Out;
 use super::repair_diff::{self, Change};
-use super::repair_json::Report;
+use super::repair_json::{Report, loud_codes, next_of};
 use super::style::{Span, Style, dim, plain, span, strong};
 use super::wrap::wrap;
+use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
 use crate::audit::{ApiVerdict, ResumeVerdict};
 use crate::chain::heal::Evidence;
@@ -170,6 +171,58 @@ fn shown(out: &mut Out, changes: &[Change]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// How many sessions that are still broken are named.
+const STILL: usize = 3;
+
+/// Prints what is still broken when the run ends, or would be after the run that is planned, with the command that goes
+/// further. These lines are the last: who reads only them knows how it stands.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn still_broken(out: &mut Out, report: &Report<'_>, planned: bool) -> io::Result<()> {
+    let Some(worst) = report.still.iter().filter(|still| !still.known).count().checked_sub(1) else {
+        return known_broken(out, report.still.len());
+    };
+    let new: Vec<&Still<'_>> = report.still.iter().take(worst + 1).collect();
+    out.gap()?;
+    let lost = new.iter().filter(|still| still.standing.resume.verdict != ResumeVerdict::Full).count() as u64;
+    let refused = new.iter().filter(|still| still.standing.api == ApiVerdict::Refused).count() as u64;
+    let counts = [(lost, "not loading in full"), (refused, "refused by the API")];
+    let counts: Vec<String> =
+        counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let then = if planned { " after that repair" } else { "" };
+    let all = counted(new.len() as u64, "session");
+    out.line([strong(format!("{all} still broken{then}: {}", counts.join(", ")))])?;
+    if new.len() > STILL {
+        let more = new.len() - STILL;
+        out.line([dim(format!("the worst {STILL} of them; {more} more stand in the JSON report"))])?;
+    }
+    known_broken(out, report.still.len() - new.len())?;
+    for still in new.iter().take(STILL) {
+        let standing = &still.standing;
+        let text = format!(
+            "'{}': resume {}, API {} ({})",
+            still.path.display(),
+            standing.resume.verdict.name(),
+            standing.api.name().replace('_', " "),
+            loud_codes(&standing.findings).join(" ")
+        );
+        item(out, span(Style::Error, "  still broken  "), &text)?;
+        if let Some(command) = next_of(still) {
+            // Cut, a command could not be run.
+            out.line([dim("    "), plain(command)])?;
+        }
+    }
+    Ok(())
+}
+
+fn known_broken(out: &mut Out, known: usize) -> io::Result<()> {
+    match known {
+        0 => Ok(()),
+        n => out.line([dim(format!("{} broken as the baseline knows them", counted(n as u64, "session")))]),
+    }
 }
 
 /// Prints what became of the plans.

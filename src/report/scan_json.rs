@@ -10,6 +10,7 @@ use super::cross_check_json::{self, CrossCheckJson};
 use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
+use super::next::Next;
 use super::usage_json::TotalJson;
 use crate::audit::layers::IndexAudit;
 use crate::audit::{self, ApiVerdict, Extra, Resume, ResumeVerdict, Scan, SessionAudit, keep};
@@ -260,7 +261,8 @@ impl<'a> SessionJson<'a> {
             .unwrap_or_else(|| keep::implied_id(&path, session.dialect, session.shape));
         let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
-        let under = Under { path: &path, below: &below, shape: session.shape };
+        let next = Next { path: &path, shape: session.shape, mends: session.mends() };
+        let under = Under { below: &below, next };
         let found = findings(session.findings(), under, report.known);
         SessionJson {
             path: PathField::from(path.as_path()),
@@ -276,7 +278,7 @@ impl<'a> SessionJson<'a> {
             lines: LinesJson { physical, records, blank, bad, torn },
             resume: ResumeJson::new(session),
             api: ApiJson::new(session),
-            next: super::next::for_session(session.findings(), &path, session.shape),
+            next: next.for_file(session.findings()),
             findings: found,
         }
     }
@@ -366,7 +368,8 @@ impl<'a> IndexJson<'a> {
         let discovery = &report.scan.discovery;
         let file = &discovery.files[index.file as usize];
         let path = discovery.path(file);
-        let under = Under { path: &path, below: audit::below_store(discovery, file, &path), shape: Shape::Main };
+        let next = Next { path: &path, shape: Shape::Main, mends: &index.mends };
+        let under = Under { below: audit::below_store(discovery, file, &path), next };
         IndexJson {
             path: PathField::from(path.as_path()),
             session_id: &index.session_id,
@@ -386,7 +389,8 @@ struct StoreJson<'a> {
 impl<'a> StoreJson<'a> {
     fn new(report: Report<'a>) -> Self {
         let root = report.scan.discovery.roots.first().map_or(Path::new(""), |root| root.path.as_path());
-        let under = Under { path: root, below: Path::new(""), shape: Shape::Main };
+        let next = Next { path: root, shape: Shape::Main, mends: &[] };
+        let under = Under { below: Path::new(""), next };
         StoreJson { findings: findings(&report.scan.store, under, report.known) }
     }
 }

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use unicode_width::UnicodeWidthStr;
 
+use super::next::{Next, with_path};
 use super::out::Out;
 use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
-use super::{cross_check_table, listed, next, verdict};
+use super::{cross_check_table, listed, verdict};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::registry;
@@ -28,6 +29,9 @@ pub struct Extent {
     pub verbose: bool,
 }
 
+/// What an agent's own clean-up takes, and the word for what it takes only in some days.
+const DELETION_AHEAD: &str = "S516";
+const SOON: &str = "within 7 days";
 /// How many sessions are listed unless all are.
 const ROWS: usize = 20;
 /// Columns of the numbers on the first lines.
@@ -50,6 +54,7 @@ pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()>
     page.head(out)?;
     page.five(out)?;
     page.sessions(out)?;
+    page.deletion(out)?;
     page.findings(out)?;
     page.errors(out)?;
     cross_check_table::part(out, report.scan.cross_check.as_ref(), &report.scan.discovery)?;
@@ -70,7 +75,7 @@ impl<'a> Page<'a> {
         let mut worst: Vec<&SessionAudit> =
             sessions.iter().filter(|session| extent.all || worst_of(session) >= Some(Severity::Warning)).collect();
         worst.sort_by_key(|session| badness(session));
-        let healthy = sessions.iter().filter(|session| worst_of(session) < Some(Severity::Warning)).count() as u64;
+        let healthy = sessions.iter().filter(|session| is_healthy(session)).count() as u64;
         Page { report, extent, worst, healthy }
     }
 
@@ -204,16 +209,53 @@ impl<'a> Page<'a> {
         out.line([span(style, format!("{:>COUNT$}", number(n))), plain(lead), dim(names)])
     }
 
-    /// Sessions that their agent's own clean-up takes at its next start.
+    /// Sessions that their agent's own clean-up takes at its next start, and those that are due soon after.
     fn deleted(&self, out: &mut Out) -> io::Result<()> {
-        const CODE: &str = "S516";
-        if registry::find(CODE).is_none() {
+        if registry::find(DELETION_AHEAD).is_none() {
             return out.line([dim("      -  will be deleted: not looked for")]);
         }
-        let sessions = self.all(|session| session.findings().iter().any(|f| f.rule.code == CODE));
-        let of_store = self.report.scan.store.iter().filter(|f| f.rule.code == CODE);
-        let n = sessions.len() as u64 + of_store.map(|f| f.count.unwrap_or(1)).sum::<u64>();
-        self.count(out, Style::Warning, n, "will be deleted", &self.names(&sessions))
+        let (soon, now): (Vec<_>, Vec<_>) = self.going().into_iter().partition(|f| f.word("when") == Some(SOON));
+        let count = |found: &[&Finding]| found.iter().map(|f| f.count.unwrap_or(1)).sum::<u64>();
+        let names = |found: &[&Finding]| -> Vec<String> {
+            found.iter().flat_map(|f| f.files()).take(NAMES).map(|file| short(Path::new(file))).collect()
+        };
+        self.count(out, Style::Warning, count(&now), "will be deleted", &names(&now))?;
+        match count(&soon) {
+            0 => Ok(()),
+            n => self.count(out, Style::Warning, n, "due for deletion within 7 days", &names(&soon)),
+        }
+    }
+
+    /// The findings that say what an agent's own clean-up takes.
+    fn going(&self) -> Vec<&'a Finding> {
+        let scan = self.report.scan;
+        let all = scan.sessions.iter().flat_map(SessionAudit::findings).chain(&scan.store);
+        all.filter(|f| f.rule.code == DELETION_AHEAD).collect()
+    }
+
+    /// Every file that the clean-up takes, by name, with the setting that decides.
+    fn deletion(&self, out: &mut Out) -> io::Result<()> {
+        let going = self.going();
+        if going.iter().all(|f| f.files().next().is_none()) {
+            return Ok(());
+        }
+        out.gap()?;
+        out.line([strong("Deleted by the agent itself")])?;
+        for finding in going.into_iter().filter(|f| f.files().next().is_some()) {
+            let when = if finding.word("when") == Some(SOON) { "within 7 days" } else { "at the next start" };
+            let (reason, setting) = (finding.word("reason").unwrap_or(""), finding.word("setting").unwrap_or(""));
+            paragraph(out, vec![plain("  ")], 4, &format!("{when}, {reason} ({setting}):"))?;
+            let all = finding.count.unwrap_or(1);
+            let shown = if self.extent.all { usize::MAX } else { ROWS };
+            for file in finding.files().take(shown) {
+                out.line([plain(format!("    {file}"))])?;
+            }
+            let more = all.saturating_sub(finding.files().take(shown).count() as u64);
+            if more > 0 {
+                out.line([dim(format!("    and {} more", number(more)))])?;
+            }
+        }
+        Ok(())
     }
 
     /// The worst sessions, each with what to do about it.
@@ -262,7 +304,9 @@ impl<'a> Page<'a> {
     /// The command that answers a session that needs a look.
     fn next(&self, session: &SessionAudit) -> Option<String> {
         let loud = worst_of(session) >= Some(Severity::Warning);
-        next::for_session(session.findings(), &self.path(session), session.shape).filter(|_| loud)
+        let path = self.path(session);
+        let next = Next { path: &path, shape: session.shape, mends: session.mends() };
+        next.for_file(session.findings()).filter(|_| loud)
     }
 
     /// In short where the command below has the whole path.
@@ -366,7 +410,7 @@ impl<'a> Page<'a> {
         out.gap()?;
         out.line([plain("next: "), strong(format!("sid-audit explain {code}"))])?;
         let first = self.worst.first().filter(|session| worst_of(session) >= Some(Severity::Warning));
-        match first.and_then(|session| next::with_path("sid-audit chain", &self.path(session))) {
+        match first.and_then(|session| with_path("sid-audit chain", &self.path(session))) {
             Some(command) => out.line([plain("      "), strong(command)]),
             None => Ok(()),
         }
@@ -471,6 +515,12 @@ pub(super) fn short(path: &Path) -> String {
 
 pub(super) fn worst_of(session: &SessionAudit) -> Option<Severity> {
     session.findings().iter().map(|finding| finding.severity).max()
+}
+
+/// Whether nothing loud is found, and the verdicts say so too: they are made from all findings, a gate hides some.
+pub(super) fn is_healthy(session: &SessionAudit) -> bool {
+    let comes_back = session.resume().verdict == ResumeVerdict::Full && session.api != ApiVerdict::Refused;
+    comes_back && worst_of(session) < Some(Severity::Warning)
 }
 
 /// What sorts the worst first: what does not come back, what would be refused, severity, how many messages are lost.

@@ -58,7 +58,9 @@ impl House {
     /// Applies, and returns what is said of each file.
     fn repaired(&self, args: &[&str]) -> BTreeMap<PathBuf, Value> {
         let outcome = self.repair(&[&["--yes", "--format", "json"], args].concat());
-        assert_eq!(outcome.status, Some(0), "{}{}", outcome.text(), String::from_utf8_lossy(&outcome.stderr));
+        // 1: of some a guess, or nothing, would bring back the rest.
+        let ended = matches!(outcome.status, Some(0 | 1));
+        assert!(ended, "{}{}", outcome.text(), String::from_utf8_lossy(&outcome.stderr));
         let report = outcome.json();
         assert!(report.get("refused").is_none(), "{}", report["refused"]);
         let plans = report["plan"].as_array().unwrap();

@@ -250,7 +250,7 @@ fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     t.put("a.jsonl", PI_LINE);
     let blank = t.put("b.jsonl", " \n");
     let foreign = t.put("c.jsonl", "{\"a\":1}\n");
-    let quoted = t.put("NOTES.md", format!("# notes\n\none\n{PI_LINE}\n"));
+    let quoted = t.put("NOTES.md", &format!("# notes\n\none\n{PI_LINE}\n"));
     for path in [&blank, &foreign, &quoted] {
         let found = find(path);
         assert_eq!((found.files[0].kind, path), (FileKind::Foreign, path));

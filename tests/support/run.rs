@@ -43,6 +43,7 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Run {
     command: Command,
+    limit: Duration,
     stdin: Option<Vec<u8>>,
 }
 
@@ -55,7 +56,7 @@ impl Run {
         for name in ["SID_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR", "CLICOLOR_FORCE", "COLUMNS"] {
             command.env_remove(name);
         }
-        Run { command, stdin: None }
+        Run { command, limit: LIMIT, stdin: None }
     }
 
     /// Adds an argument.
@@ -91,6 +92,13 @@ impl Run {
         self.command
     }
 
+    /// Ends the run, and the test, after this time.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// Runs it to its end.
     pub fn go(mut self) -> Outcome {
         let input = if self.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
@@ -102,8 +110,8 @@ impl Run {
             // A child that ends early closes its end; what it says then is the outcome.
             std::thread::spawn(move || pipe.write_all(&bytes));
         }
-        let (status, peak) = wait(&mut child, Instant::now() + LIMIT).unwrap_or_else(|| {
-            panic!("still running after {LIMIT:?}: {:?}", self.command);
+        let (status, peak) = wait(&mut child, Instant::now() + self.limit).unwrap_or_else(|| {
+            panic!("still running after {:?}: {:?}", self.limit, self.command);
         });
         let (stdout, stderr) = (stdout.join().expect("read"), stderr.join().expect("read"));
         Outcome { status: status.code(), stdout, stderr, peak }

@@ -136,6 +136,12 @@ pub fn apply(
         }
     }
     done.applied = paths.into_iter().zip(settle(swapped, door)).map(|(path, o)| Applied::new(path, o)).collect();
+    for applied in &mut done.applied {
+        let plan = plans.iter().find(|plan| plan.path == applied.path);
+        let deletion = plan.and_then(|plan| plan.deletion.as_ref());
+        let ahead = deletion.filter(|deletion| !(options.touch && deletion.by_time_of_file));
+        applied.warnings.extend(ahead.map(|deletion| deletion.kept_by("`touch` on the file before that keeps it")));
+    }
     done
 }
 

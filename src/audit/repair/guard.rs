@@ -108,7 +108,16 @@ impl Guard {
             let pids: Vec<String> = open.iter().map(u32::to_string).collect();
             return Some(Refused::new(path, format!("is open in another process (pid {})", pids.join(", ")), CLOSE));
         }
-        if in_home && !self.dry && age < self.idle {
+        if self.dry { None } else { self.fresh(path, age, in_home) }
+    }
+
+    /// Why a run now would leave a file alone that a dry run plans for.
+    pub fn too_fresh(&self, path: &Path, meta: &Metadata, in_home: bool) -> Option<Refused> {
+        if self.closed || !self.dry { None } else { self.fresh(path, age(meta), in_home) }
+    }
+
+    fn fresh(&self, path: &Path, age: Duration, in_home: bool) -> Option<Refused> {
+        if in_home && age < self.idle {
             let reason = match age.as_secs() {
                 0 => "was written to just now".to_owned(),
                 1 => "was written to 1 second ago".to_owned(),

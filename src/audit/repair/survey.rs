@@ -5,18 +5,21 @@
 //! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
 //! bytes take the name, so that a dry run says what a run would do, refusals included.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use super::decided::{self, Became, Decided, leaf_words};
 use super::guard::{Guard, Refused, leads_out};
-use super::left::{Further, beyond, counts, why_left};
+use super::left::why_left;
+use super::standing::Standing;
 use super::world::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
 use crate::audit::files::{is_session_or_index, largest_first};
 use crate::audit::layers::folder_name;
+use crate::audit::mend::{self, Again, Mend};
 use crate::audit::spread::{Failed, spread};
 use crate::audit::{NOBODYS, PLACES, below_store, keep, shape_of};
 use crate::chain::heal::Evidence;
@@ -24,15 +27,15 @@ use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};
-use crate::record::facts::Id;
-use crate::repair::checkpoints;
 use crate::repair::plan::{self, Plan, Planned, Quarantined};
 use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
 use crate::repair::worse::{About, TakenBack, Worse};
+use crate::repair::{checkpoints, leaf};
+use crate::rules::Context;
 use crate::rules::checkpoints::index_findings;
+use crate::rules::gate::Gate;
 use crate::rules::store::StoreCollector;
-use crate::rules::{self, Context};
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileKind, Source, liveness};
@@ -61,8 +64,10 @@ pub struct Survey {
     pub errors: Vec<(PathBuf, String)>,
     /// Files on which sid-audit itself failed. Exit status 70.
     pub defects: Vec<(PathBuf, String)>,
-    /// Decisions (`--relink CHILD=PARENT`) whose child was found, by place in the list.
-    pub decided: Vec<usize>,
+    /// What became of each decision, in each session that it is about.
+    pub decisions: Vec<Decided>,
+    /// Sessions that do not load in full or would be refused as they are, and that have no plan.
+    pub standing: BTreeMap<u32, Standing>,
     /// The store around them; none when there is nothing to repair in it.
     pub world: Option<World>,
     /// Whether it was stopped before all files were read.
@@ -78,17 +83,25 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     let guard = Guard::new(discovery, options);
     let order = largest_first(discovery, is_session_or_index);
     let collector = StoreCollector::default();
-    let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, meter };
-    let first = work.all(&order, Work::look);
+    let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, one_leaf: true, meter };
+    let mut first = work.all(&order, Work::look);
+    first.leaf_in.sort();
     let read = meter.so_far().1;
     if first.wait && !meter.stopped() {
         std::thread::sleep(SETTLE);
     }
     let mut survey = first.survey;
+    if let (Some(id), [one, others @ ..]) = (&options.plan.relink.leaf, first.leaf_in.as_slice())
+        && !others.is_empty()
+    {
+        let why = format!("was not taken: {} more have that record; name the one that is meant", others.len());
+        let became = Became::Refused(why);
+        survey.decisions.push(Decided { what: leaf_words(id), path: one.clone(), became });
+    }
     let candidates: Vec<u32> = order.iter().copied().filter(|n| first.candidates.contains(n)).collect();
     if !candidates.is_empty() && !meter.stopped() {
         let world = World::new(discovery, collector.clone(), guard.registrations(), options.plan.now);
-        let work = Work { world: Some(&world), ..work };
+        let work = Work { world: Some(&world), one_leaf: first.leaf_in.len() < 2, ..work };
         let second = work.all(&candidates, Work::plan);
         survey.add(second.survey);
         survey.world = Some(world);
@@ -97,8 +110,8 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     survey.errors.extend(guard.unread.iter().cloned());
     survey.errors.sort();
     survey.defects.sort();
-    survey.decided.sort_unstable();
-    survey.decided.dedup();
+    survey.decisions.sort();
+    survey.standing.retain(|n, standing| standing.is_broken() && !survey.plans.iter().any(|plan| plan.file == *n));
     survey.interrupted = meter.stopped();
     survey.files = order.len() as u64;
     if survey.interrupted {
@@ -115,7 +128,8 @@ impl Survey {
         self.plans.extend(other.plans);
         self.errors.extend(other.errors);
         self.defects.extend(other.defects);
-        self.decided.extend(other.decided);
+        self.decisions.extend(other.decisions);
+        self.standing.extend(other.standing);
     }
 }
 
@@ -127,6 +141,8 @@ struct Work<'a> {
     collector: &'a StoreCollector,
     /// The store, once all of it was read.
     world: Option<&'a World>,
+    /// Whether the leaf that a person named is that of one session.
+    one_leaf: bool,
     meter: &'a Meter,
 }
 
@@ -138,6 +154,8 @@ struct Sum {
     candidates: BTreeSet<u32>,
     /// Whether one of them may have a writer that is in the middle of a line.
     wait: bool,
+    /// Sessions that have the leaf which a person named.
+    leaf_in: Vec<PathBuf>,
 }
 
 /// A session in hand.
@@ -162,6 +180,7 @@ impl Work<'_> {
             all.survey.add(part.survey);
             all.candidates.extend(part.candidates);
             all.wait |= part.wait;
+            all.leaf_in.extend(part.leaf_in);
             all
         })
     }
@@ -201,12 +220,18 @@ impl Work<'_> {
         sum.survey.sessions += 1;
         self.collector.add(&hand.session, n, self.discovery, hand.live);
         let now = self.options.plan.now;
-        let (findings, _) =
-            rules::session_findings(&Context { session: &hand.session, live: hand.live, now, places: PLACES });
-        let decided = self.options.plan.relink.decided.iter();
-        let named = decided.zip(0..).filter(|((child, _), _)| has(&hand.session, child)).map(|(_, at)| at);
-        sum.survey.decided.extend(named);
-        if findings.iter().any(|f| self.asks_for(f)) {
+        let context = Context { session: &hand.session, live: hand.live, now, places: PLACES };
+        let audit = keep::judge(n, &context, &Gate::default());
+        let decided = !decided::about(&hand.session, &self.options.plan.relink).is_empty();
+        if self.options.plan.relink.leaf.iter().any(|id| leaf::find(&hand.session, id).is_some()) {
+            sum.leaf_in.push(hand.path.clone());
+        }
+        let asked = audit.findings().iter().any(|f| self.asks_for(f));
+        let standing = Standing::of(audit);
+        if standing.is_broken() {
+            sum.survey.standing.insert(n, standing);
+        }
+        if asked || decided {
             sum.candidates.insert(n);
             sum.wait |= !self.options.closed && !hand.session.facts.terminated && is_recent(&hand.meta);
         }
@@ -242,17 +267,13 @@ impl Work<'_> {
         if planned.edits.is_empty() && !planned.left.iter().any(|f| f.rule.fix.is_some()) {
             return Ok(());
         }
-        let mut further = Vec::new();
-        for up_to in beyond(&planned.left, options.up_to) {
-            let bolder = plan::Options { up_to, ..options.clone() };
-            further.push(Further::new(up_to, &checkpoints::plan(&source, folder.as_deref(), &bolder)?.left));
-        }
+        let mends = mend::of_index((&source, &path, folder.as_deref()), &planned.left, Some(&options), &options)?;
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
         let dialect = file.dialect.unwrap_or(Dialect::Sid);
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
-        let (made, before, after) = Made::of(planned, wrong, further);
+        let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =
             Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
         sum.survey.plans.push(self.file_plan(&context, made, &options, subject)?);
@@ -265,38 +286,35 @@ impl Work<'_> {
             return self.plan_index(n, sum);
         }
         let Some(Hand { path, source, meta, session, ids, live }) = self.take(n)? else { return Ok(()) };
-        let file = &self.discovery.files[n as usize];
-        let (dialect, shape) = (session.dialect, shape_of(file.kind));
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let (dialect, ids) = (session.dialect, ids.iter().map(String::as_str).collect::<Vec<&str>>());
         let mut options = plan::Options { live, ..self.options.plan.clone() };
-        self.decisions(&session, &mut options, sum);
+        options.relink.leaf = options.relink.leaf.filter(|_| self.one_leaf);
+        let open = decided::about(&session, &options.relink);
         if let Some(world) = self.world {
             options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
         }
+        let again = Again::of(&session);
         let planned = plan::plan(session, &options, self.meter)?;
         let mut nearest = None;
         if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
             let mut bolder = options.clone();
             bolder.relink.nearest = true;
-            let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
-            let other = plan::plan(again, &bolder, self.meter)?;
+            let other = plan::plan(again.read(self.meter)?, &bolder, self.meter)?;
             let takes_nearest = other.edits.iter().any(|e| e.edit.evidence == Some(Evidence::Nearest));
             nearest = takes_nearest.then_some((other, bolder));
         }
         let mends = |f: &Finding| f.rule.fix.is_some();
-        if planned.is_empty() && nearest.is_none() && !planned.left.iter().any(mends) {
+        let asked = !open.is_empty();
+        sum.survey.decisions.extend(decided::became(open, &path, &planned));
+        if planned.is_empty() && nearest.is_none() && !asked && !planned.left.iter().any(mends) {
+            // With what the whole store knows of it.
+            sum.survey.standing.insert(n, Standing::of_state(&planned.before));
             return Ok(());
         }
-        let mut further = Vec::new();
-        for up_to in beyond(&planned.left, options.up_to) {
-            let mut bolder = plan::Options { up_to, ..options.clone() };
-            bolder.relink.nearest = true;
-            let again = Session::read(path.clone(), source.clone(), dialect, shape, self.meter)?;
-            further.push(Further::new(up_to, &plan::plan(again, &bolder, self.meter)?.left));
-        }
+        let mends = mend::beyond(again, &planned.left, &options, self.meter)?;
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let withheld = self.withheld(&context, &planned, &options)?;
-        let mut plan = self.session_plan(&context, planned, &options, further)?;
+        let mut plan = self.session_plan(&context, planned, &options, mends)?;
         plan.withheld = withheld;
         if let Some((other, bolder)) = nearest {
             // Also what has no answer of its own may go with the link.
@@ -311,27 +329,13 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Which decisions of the user are about this session. A parent that it does not have would only move the break.
-    fn decisions(&self, session: &Session, options: &mut plan::Options, sum: &mut Sum) {
-        for (child, parent) in std::mem::take(&mut options.relink.decided) {
-            if !has(session, &child) {
-                continue;
-            }
-            if has(session, &parent) {
-                options.relink.decided.push((child, parent));
-            } else {
-                sum.survey.errors.push((session.path.clone(), format!("has no record '{parent}' to link to")));
-            }
-        }
-    }
-
     /// Proves the plan of a session, and makes it the plan of its file.
     fn session_plan(
         &self,
         context: &InHand<'_>,
         planned: Plan,
         options: &plan::Options,
-        further: Vec<Further>,
+        mends: Vec<Mend>,
     ) -> io::Result<FilePlan> {
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let (mut planned, mut options) = (planned, options.clone());
@@ -349,7 +353,7 @@ impl Work<'_> {
         }
         let again = options.without.iter();
         planned.taken_back.extend(again.map(|&code| TakenBack { code, worse: Worse::other(AGAIN.to_owned()) }));
-        let (made, before, after) = Made::of(planned, wrong.told, further);
+        let (made, before, after) = Made::of(planned, wrong.told, mends);
         let subject = SessionPlan { shape, options: options.clone(), before, after };
         self.file_plan(context, made, &options, Subject::Session(Box::new(subject)))
     }
@@ -419,10 +423,20 @@ impl Work<'_> {
                 refused = Some(Refused::new(path, "was written to while it was read", hint));
             }
             warnings.extend(other_names(meta));
+            if let Some(fresh) = self.guard.too_fresh(path, meta, root.is_some_and(|r| r.store.is_some())) {
+                let hint = fresh.hint.unwrap_or_default();
+                warnings.push(format!("a run now would leave it alone, because it {}: {hint}", fresh.reason));
+            }
         }
-        let counts = counts(&made.left);
+        let now = self.options.plan.now;
+        let deletion = self.world.and_then(|world| world.deletion(path, file, now)).filter(|_| work);
+        if let Some(deletion) = deletion.as_ref().filter(|d| !(self.options.touch && d.by_time_of_file)) {
+            warnings.push(deletion.kept_by("--touch gives it the time of its repair, which keeps it"));
+        }
+        let mut mends = made.mends;
+        mends.iter_mut().for_each(|mend| mend.ask.touch = deletion.as_ref().is_some_and(|d| d.by_time_of_file));
         let left = made.left.into_iter().map(|finding| {
-            let why = why_left(&finding, &counts, &made.further, &made.taken_back, options);
+            let why = why_left(&finding, &mends, &made.taken_back, options);
             Left { finding, why }
         });
         Ok(FilePlan {
@@ -438,6 +452,8 @@ impl Work<'_> {
             splices: made.text.splices(),
             quarantined: made.quarantined,
             left: left.collect(),
+            mends,
+            deletion,
             fingerprint: fingerprint(meta, Sha(before)),
             refused,
             withheld: None,
@@ -457,15 +473,15 @@ struct Made {
     text: Text,
     /// What the proof found.
     wrong: Vec<String>,
-    /// What the classes beyond the chosen one would leave.
-    further: Vec<Further>,
+    /// The repairs that would leave less.
+    mends: Vec<Mend>,
 }
 
 impl Made {
     /// Of a plan, apart from the states before and after.
-    fn of<S>(plan: Plan<S>, wrong: Vec<String>, further: Vec<Further>) -> (Self, S, S) {
+    fn of<S>(plan: Plan<S>, wrong: Vec<String>, mends: Vec<Mend>) -> (Self, S, S) {
         let Plan { before, after, edits, quarantined, answers, left, text, taken_back } = plan;
-        (Made { edits, quarantined, answers, left, taken_back, text, wrong, further }, before, after)
+        (Made { edits, quarantined, answers, left, taken_back, text, wrong, mends }, before, after)
     }
 }
 
@@ -477,10 +493,6 @@ struct InHand<'a> {
     dialect: Dialect,
     meta: &'a Metadata,
     ids: &'a [&'a str],
-}
-
-fn has(session: &Session, id: &str) -> bool {
-    session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some()
 }
 
 /// A file that was written to so recently that its writer may be in the middle of a line.

@@ -4,14 +4,16 @@
 //! Every session is read once for this, whether it has something to repair or not, as a scan does; what is kept of it is
 //! the scan's own note. Of a store of which only some files were passed, as much is said as a scan of them would say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::finding::Finding;
+use crate::dialect::Dialect;
+use crate::finding::{Finding, Severity};
 use crate::record::facts::Id;
 use crate::repair::proof::StoreRules;
+use crate::rules::counted;
 use crate::rules::store::{Elsewhere, StoreCollector, StoreReport, check_store};
 use crate::session::Session;
-use crate::store::{Discovery, Registration};
+use crate::store::{Discovery, FileEntry, Registration};
 
 /// A store as it was read.
 #[derive(Debug)]
@@ -51,6 +53,43 @@ impl World {
             Some((record.parent, discovery.path(other)))
         })
         .collect()
+    }
+}
+
+/// When the clean-up of its agent deletes a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deletion {
+    /// The whole sentence, without its subject.
+    pub words: String,
+    /// Whether the time of the file decides, so that a new one keeps it.
+    pub by_time_of_file: bool,
+}
+
+impl Deletion {
+    /// The sentence, with what prevents it: where the time of the file decides, this.
+    pub fn kept_by(&self, this: &str) -> String {
+        let prevents = if self.by_time_of_file { this } else { "copy it elsewhere before that" };
+        format!("{}; {prevents}", self.words)
+    }
+}
+
+impl World {
+    /// What the next starts of its agent do to a file because of its age, if that is near.
+    pub fn deletion(&self, path: &Path, file: &FileEntry, now: i64) -> Option<Deletion> {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let path = path.to_string_lossy();
+        let going = |f: &&Finding| f.rule.code == "S516" && f.severity == Severity::Info;
+        let found = self.findings.iter().filter(going).find(|f| f.files().any(|file| file == path))?;
+        let dialect = file.dialect?;
+        let by_time_of_file = dialect == Dialect::Claude;
+        let age = counted(u64::try_from(now.saturating_sub(file.mtime_ms) / DAY_MS).unwrap_or(0), "day");
+        let age = if by_time_of_file { format!("is {age} old: ") } else { String::new() };
+        let when = match found.word("when") {
+            Some("next start") => "at its next start".to_owned(),
+            _ => format!("at its first start behind {}", found.word("date").unwrap_or_default()),
+        };
+        let setting = found.word("setting").unwrap_or_default();
+        Some(Deletion { words: format!("{age}{} deletes it {when} ({setting})", dialect.agent()), by_time_of_file })
     }
 }
 

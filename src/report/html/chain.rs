@@ -13,6 +13,7 @@ use crate::finding::Rule;
 use crate::report::chain_json::{Report, Rows};
 use crate::report::chain_table::{how, meaning, sentence};
 use crate::report::listed::Listed;
+use crate::report::next::Next;
 use crate::report::scan_table::versions;
 use crate::report::verdict;
 use crate::report::words::{counted, moment, number, size};
@@ -212,7 +213,7 @@ fn findings(report: &Report<'_>) -> Markup {
                 (finding::item(told.finding, path, told.known))
             }
         }
-        (finding::next(all, path, report.session.shape))
+        (finding::next(all, Next { path, shape: report.session.shape, mends: report.audit.mends() }))
         @if told.len() > ROWS { p.note { "and " (number((told.len() - ROWS) as u64)) " more." } }
         h2 { "What they are" }
         @for rule in rules {

@@ -6,10 +6,10 @@ use maud::{Markup, html};
 
 use super::nothing;
 use crate::finding::{Fact, Finding, Fix, Rule, Severity};
+use crate::report::explain;
 use crate::report::listed::stands_for;
+use crate::report::next::Next;
 use crate::report::words::number;
-use crate::report::{explain, next};
-use crate::session::Shape;
 use crate::text::Text;
 
 /// A severity as a word in its colour; the word alone is enough to tell.
@@ -73,8 +73,8 @@ fn facts(finding: &Finding) -> String {
 }
 
 /// What a reader may do next about the worst of these.
-pub(super) fn next(findings: &[Finding], path: &Path, shape: Shape) -> Markup {
-    match next::for_session(findings, path, shape) {
+pub(super) fn next(findings: &[Finding], next: Next<'_>) -> Markup {
+    match next.for_file(findings) {
         Some(command) => html! { p { "Next: " code.command { (command) } } },
         None => nothing(),
     }

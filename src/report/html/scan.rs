@@ -13,8 +13,9 @@ use super::{Page, finding, nothing};
 use crate::audit::{self, ApiVerdict, ResumeVerdict, Scan, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::report::listed::{Listed, stands_for};
+use crate::report::next::Next;
 use crate::report::scan_json::{Report, kind_name};
-use crate::report::scan_table::{badness, short, versions, worst_of};
+use crate::report::scan_table::{badness, is_healthy, short, versions, worst_of};
 use crate::report::verdict;
 use crate::report::words::{counted, number, size};
 use crate::rules::baseline::Baseline;
@@ -105,16 +106,16 @@ impl<'a> View<'a> {
             .filter(|one| one.resume().verdict == ResumeVerdict::Partial)
             .map(|one| u64::from(one.resume().expected.saturating_sub(one.resume().loaded)))
             .sum();
-        let doomed = |one: &SessionAudit| one.findings().iter().any(|finding| finding.rule.code == "S516");
-        let of_store: u64 =
-            self.scan().store.iter().filter(|finding| finding.rule.code == "S516").map(|f| f.count.unwrap_or(1)).sum();
+        let goes = |finding: &&Finding| finding.rule.code == "S516" && finding.word("when") != Some("within 7 days");
+        let doomed = |one: &SessionAudit| one.findings().iter().any(|finding| goes(&finding));
+        let of_store: u64 = self.scan().store.iter().filter(goes).map(|f| f.count.unwrap_or(1)).sum();
         let history = if lost > 0 {
             format!("history missing ({})", counted(lost, "message"))
         } else {
             "history missing".to_owned()
         };
         let live = self.scan().totals.live;
-        let healthy = sessions.iter().filter(|one| worst_of(one) < Some(Severity::Warning)).count() as u64;
+        let healthy = sessions.iter().filter(|one| is_healthy(one)).count() as u64;
         html! {
             ul.five {
                 (self.tile("error", "cannot resume", 0, |one| one.resume().verdict == ResumeVerdict::None))
@@ -233,7 +234,7 @@ impl<'a> View<'a> {
                                         }
                                     }
                                 }
-                                (finding::next(findings, &path, session.shape))
+                                (finding::next(findings, Next { path: &path, shape: session.shape, mends: session.mends() }))
                             }
                         }
                     }

@@ -218,7 +218,7 @@ pub(super) static BOUNDARY_WITHOUT_SUMMARY: Rule = Rule {
         what: "A full compact boundary that no summary follows: the history before it is dropped and nothing replaces it. Not for compactions that keep a prefix, nor for micro compactions.",
         arises: "The process was killed between the boundary and the summary, or the summary's line was lost.",
         agent: "The Claude Code SDK stops at the boundary: the model starts without any of the history and without a summary of it.",
-        repair: "Nothing: whether the history should come back whole only a person can say.",
+        repair: "Nothing by itself: whether the history should come back whole only a person can say. It is still in the file: `sid-audit chain --leaf ID --emit FILE`, with the id of the last record above the boundary, writes out what a session would hold without the compaction. Write that to a new file beside the session, which then resumes with all of its history; or resume this one and give the model a summary as the next prompt.",
         loses: "Nothing.",
         error_text: None,
     },

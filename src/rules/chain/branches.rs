@@ -5,7 +5,7 @@ use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::shape::{Below, NOWHERE};
 use crate::chain::walk::up;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Fix, Rule, Severity};
+use crate::finding::{Doc, Fact, Fix, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
 use crate::rules::Collector;
@@ -219,6 +219,7 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
         .fact("messages_left", view.shape.below(left).messages);
     if left_leaf != NOWHERE {
         finding = finding.fact("left_leaf_line", session.record(left_leaf).line);
+        finding.facts.extend(session.id(left_leaf).map(|id| ("left_leaf", Fact::from(&id))));
     }
     if let Some(named) = last_prompt_leaf(view) {
         finding = finding.fact("last_prompt_leaf", named);
@@ -265,7 +266,7 @@ pub(super) static SECOND_WRITER: Rule = Rule {
         what: "Two branches below one record that were written by turns: in sid-code any two, elsewhere each with a prompt of its own, alternating in file order or overlapping in time. Tool results, meta rows and progress rows are no branch.",
         arises: "Two terminals had the same session open. None of the agents locks the file or warns; sid-code's registration holds the process's own id, not that of the resumed session.",
         agent: "The last writer's branch wins in every loader; the other's turns do not come back. In one real case a late end mark of the first process hid twelve messages.",
-        repair: "Nothing: which branch is meant, and whether they should become two sessions, only a person can say.",
+        repair: "Nothing by itself: which branch is meant, and whether they should become two sessions, only a person can say. `sid-audit chain --tree FILE` shows both. `sid-audit repair --leaf ID FILE`, with the id of the last record of the branch that is left, brings both back one behind the other; `--relink CHILD=PARENT` puts a branch below another record. For two sessions copy the file under a new name first, and choose the other leaf there.",
         loses: "Nothing.",
         error_text: None,
     },
@@ -281,7 +282,7 @@ pub(super) static STRAY_LEAF: Rule = Rule {
         what: "The branch that the loader takes leaves its fork without any answer of the model, while the branch it abandons has some.",
         arises: "A late line was attached to an old record: a permission answered days later, a background result, a prompt of another process.",
         agent: "The Claude Code SDK takes the leaf that stands last in the file, whatever its time; clients are reported to take the newest time. Either way the session jumps back to the old record, and the turns since do not come back.",
-        repair: "Nothing: which leaf is meant only a person can say. Both are named, with what each brings back.",
+        repair: "Nothing by itself: which leaf is meant only a person can say. Both are named, with what each brings back, and the fact `left_leaf` has the id of the one that was left. `sid-audit repair --leaf ID FILE` gives that leaf its place back: the record that took it goes below it, and nothing moves or goes. `sid-audit chain --leaf ID FILE` shows beforehand what the leaf brings back.",
         loses: "Nothing.",
         error_text: None,
     },

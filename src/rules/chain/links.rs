@@ -411,7 +411,7 @@ pub(super) static CONFLICTING_ID: Rule = Rule {
         what: "The same id with different content.",
         arises: "A record was rewritten under its old id, or a program did not make ids anew when it copied records.",
         agent: "sid-code takes the one nearest above the child; Claude Code, pi and OpenClaw take the last. Which text the model sees depends on the loader.",
-        repair: "Nothing: which of them is meant only a person can say.",
+        repair: "Nothing by itself: which of them is meant only a person can say. `sid-audit chain --autopsy C207 FILE` shows both places. Give one of the two another id by hand, in a copy of the file: the text that should be used keeps the id. Records that should hang below the other one are put there with `sid-audit repair --relink CHILD=PARENT`.",
         loses: "Nothing.",
         error_text: None,
     },

@@ -25,9 +25,10 @@ pub(super) static DELETION_AHEAD: Rule = Rule {
     fix: None,
     since: "0.1.0",
     doc: Doc {
-        what: "The agent's next start will delete the file. A warning, one for each file, where it holds a message and \
-               goes because it cannot be loaded or counts as corrupt; information, one for each store, for what goes by \
-               age or number and for what holds no message; one more for each store with the checkpoint folders that go.",
+        what: "The agent's next start will delete the file, or one within the next 7 days. A warning, one for each file, \
+               where it holds a message and goes because it cannot be loaded or counts as corrupt; information, one for \
+               each store, for what goes by age or number, for what is due within 7 days, and for what holds no message; \
+               one more for each store with the checkpoint folders that go. The fact `setting` names what decides.",
         arises: "sid-code's clean-up takes for corrupt what its loader does not load, what has no user or assistant \
                  message, no times, or the kind subagent, and every subagent's transcript; age does not protect it. \
                  Beyond that both agents delete what is old: sid-code after 30 days and beyond 50 sessions, Claude Code \
@@ -37,8 +38,11 @@ pub(super) static DELETION_AHEAD: Rule = Rule {
                 process has open; work logs and intents stay. Checkpoint folders it removes when any session begins and \
                 once a day: those last changed more than 30 days ago, then the oldest above 200 MB. Claude Code unlinks transcripts by the time \
                 the file was last changed; backups of files and the prompt history stay.",
-        repair: "Nothing by itself; a repair that makes a session loadable again takes the reason away. Copy the file \
-                 elsewhere before the agent is started again. For Claude Code raise `cleanupPeriodDays` in settings.json.",
+        repair: "Nothing by itself; a repair that makes a session loadable again takes the reason away. A repaired file \
+                 keeps its time, so an old one still goes: `sid-audit repair --touch` sets the time to now, which keeps it \
+                 from Claude Code's clean-up. sid-code goes by the times in the records, which no repair changes: copy the \
+                 file elsewhere, or raise `sessionRetention.maxAge`. For Claude Code raise `cleanupPeriodDays`. Both stand \
+                 in settings.json of the agent's home.",
         loses: "Nothing is changed.",
         error_text: None,
     },
@@ -49,6 +53,34 @@ pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// So many files are named in one finding.
 pub(super) const FILES: usize = 5000;
 
+/// What will be too old within this time is told beforehand.
+const SOON: i64 = 7 * DAY_MS;
+
+/// When files go that a finding groups.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    NextStart,
+    Soon,
+}
+
+impl When {
+    fn name(self) -> &'static str {
+        match self {
+            When::NextStart => "next start",
+            When::Soon => "within 7 days",
+        }
+    }
+}
+
+/// Files of a store that go together: what for, by which setting, and the first time that makes one too old.
+struct Going<'a> {
+    files: &'a [u32],
+    when: When,
+    reason: String,
+    setting: String,
+    due: Option<i64>,
+}
+
 pub(super) fn check(world: &mut World<'_>) {
     sid(world);
     claude(world);
@@ -56,10 +88,20 @@ pub(super) fn check(world: &mut World<'_>) {
 
 /// What sid-code keeps.
 struct Retention {
+    /// Whether settings.json says anything of it.
+    set: bool,
     enabled: bool,
     max_age: Option<i64>,
     max_count: usize,
     min_age: i64,
+}
+
+impl Retention {
+    /// What decides, and where it stands.
+    fn setting(&self, key: &str) -> String {
+        let set = if self.set { "in settings.json" } else { "as sid-code has it unless settings.json says otherwise" };
+        format!("sessionRetention.{key}, {set}")
+    }
 }
 
 fn sid(world: &mut World<'_>) {
@@ -86,7 +128,7 @@ fn sid(world: &mut World<'_>) {
         }
         match note.corrupt() {
             Some(why) if note.holds_message() => {
-                let finding = corrupt(world, file, why);
+                let finding = corrupt(world, file, why, kept);
                 world.add(Some(n), finding);
             }
             Some(_) => candidates.push(Candidate { file: n, updated: None, corrupt: true }),
@@ -104,7 +146,7 @@ struct Candidate {
     corrupt: bool,
 }
 
-fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt) -> Finding {
+fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt, kept: &Retention) -> Finding {
     let path = world.discovery.path(file);
     DELETION_AHEAD
         .at(Place::default())
@@ -112,6 +154,8 @@ fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt) -> Finding {
         .effect(format!("{} deletes it at its next interactive start: {}", Dialect::Sid.loader(), why.reason()))
         .fact("files", vec![path.to_string_lossy().into_owned()])
         .fact("reason", why.reason())
+        .fact("when", When::NextStart.name())
+        .fact("setting", kept.setting("enabled"))
         .fact("date", "next start")
 }
 
@@ -123,13 +167,16 @@ fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
             Dialect::Sid.loader(),
             counted(empty.len() as u64, "file")
         );
-        grouped(world, store, &empty, "no message", effect, None);
+        let setting = kept.setting("enabled");
+        let going = Going { files: &empty, when: When::NextStart, reason: "no message".to_owned(), setting, due: None };
+        grouped(world, store, &going, effect);
     }
     candidates.retain(|c| !c.corrupt);
     // The newest first; a time that cannot be read stands last. Whether 50 are newer is known for a whole store only.
     candidates.sort_by_key(|c| (std::cmp::Reverse(c.updated), c.file));
     let whole = world.is_whole(store);
     let (mut old, mut beyond, mut first) = (Vec::new(), Vec::new(), None::<i64>);
+    let (mut soon, mut next) = (Vec::new(), None::<i64>);
     for (place, candidate) in candidates.iter().enumerate() {
         let age = candidate.updated.map(|at| world.now.saturating_sub(at));
         if age.is_some_and(|age| age < kept.min_age) {
@@ -143,12 +190,22 @@ fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
             old.push(candidate.file);
         } else if whole && place >= kept.max_count {
             beyond.push(candidate.file);
+        } else if let (Some(at), Some(max_age)) = (candidate.updated, kept.max_age)
+            && at.saturating_add(max_age) < world.now.saturating_add(SOON)
+        {
+            let due = at.saturating_add(max_age);
+            next = Some(next.map_or(due, |n: i64| n.min(due)));
+            soon.push(candidate.file);
         }
+    }
+    let days = kept.max_age.unwrap_or(0) / DAY_MS;
+    if let Some(due) = next {
+        soon.sort_unstable();
+        due_soon(world, store, &soon, Dialect::Sid, (days, kept.setting("maxAge")), due);
     }
     if old.is_empty() && beyond.is_empty() {
         return;
     }
-    let days = kept.max_age.unwrap_or(0) / DAY_MS;
     let (by_age, by_number) = (format!("older than {days} days"), format!("beyond the newest {}", kept.max_count));
     let reason = match (old.is_empty(), beyond.is_empty()) {
         (false, true) => by_age,
@@ -163,19 +220,32 @@ fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
     let (older, further) = (old.len(), beyond.len());
     old.extend(beyond);
     old.sort_unstable();
-    let finding = grouped(world, store, &old, &reason, effect, first);
+    let setting = if older > 0 { kept.setting("maxAge") } else { kept.setting("maxCount") };
+    let going = Going { files: &old, when: When::NextStart, reason, setting, due: first };
+    let finding = grouped(world, store, &going, effect);
     finding.facts.extend([("older", older.into()), ("beyond_number", further.into())]);
 }
 
-/// One finding for many files of a store; of a single file that a person passed it belongs to the file.
-fn grouped<'w>(
-    world: &'w mut World<'_>,
+/// What a start within the next days will find too old.
+fn due_soon(
+    world: &mut World<'_>,
     store: u32,
     files: &[u32],
-    reason: &str,
-    effect: String,
-    due: Option<i64>,
-) -> &'w mut Finding {
+    dialect: Dialect,
+    (days, setting): (i64, String),
+    due: i64,
+) {
+    let agent = dialect.agent();
+    let count = counted(files.len() as u64, "session");
+    let effect = format!("{agent} deletes {count} within 7 days, at its first start behind day {days}");
+    let reason = format!("nearly {days} days old");
+    let going = Going { files, when: When::Soon, reason, setting, due: Some(due) };
+    grouped(world, store, &going, effect);
+}
+
+/// One finding for many files of a store; of a single file that a person passed it belongs to the file.
+fn grouped<'w>(world: &'w mut World<'_>, store: u32, going: &Going<'_>, effect: String) -> &'w mut Finding {
+    let files = going.files;
     let paths: Vec<String> = files.iter().take(FILES).map(|&n| world.path_text(n)).collect();
     let mut finding = DELETION_AHEAD
         .at(Place::default())
@@ -183,8 +253,10 @@ fn grouped<'w>(
         .path(&world.store_path(store))
         .effect(effect)
         .fact("files", paths)
-        .fact("reason", reason)
-        .fact("date", due.map_or_else(|| "next start".to_owned(), time::format))
+        .fact("reason", going.reason.as_str())
+        .fact("when", going.when.name())
+        .fact("setting", going.setting.as_str())
+        .fact("date", going.due.map_or_else(|| "next start".to_owned(), time::format))
         .count(files.len() as u64);
     if files.len() > FILES {
         finding = finding.fact("files_not_named", files.len() - FILES);
@@ -196,38 +268,58 @@ fn grouped<'w>(
     world.add(single, finding)
 }
 
+/// Transcripts of one store of Claude Code.
+struct Transcripts {
+    store: u32,
+    kept: Period,
+    due: Vec<u32>,
+    first: i64,
+    soon: Vec<u32>,
+    next: i64,
+}
+
 fn claude(world: &mut World<'_>) {
-    let mut stores: Vec<(u32, i64, Vec<u32>, i64)> = Vec::new();
+    let mut stores: Vec<Transcripts> = Vec::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
         let in_place = world.layout(file) == Some(Layout::ClaudeProject);
         if file.kind != FileKind::Main || file.dialect != Some(Dialect::Claude) || !in_place {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
-        let slot = match stores.iter().position(|s| s.0 == store) {
+        let slot = match stores.iter().position(|s| s.store == store) {
             Some(slot) => slot,
             None => {
-                stores.push((store, cleanup_period(world, store), Vec::new(), i64::MAX));
+                let kept = cleanup_period(world, store);
+                let (first, next) = (i64::MAX, i64::MAX);
+                stores.push(Transcripts { store, kept, due: Vec::new(), first, soon: Vec::new(), next });
                 stores.len() - 1
             }
         };
-        let (_, period, due, first) = &mut stores[slot];
-        let at = file.mtime_ms.saturating_add(*period);
+        let of = &mut stores[slot];
+        let at = file.mtime_ms.saturating_add(of.kept.ms);
         if at < world.now {
-            due.push(n);
-            *first = (*first).min(at);
+            of.due.push(n);
+            of.first = of.first.min(at);
+        } else if at < world.now.saturating_add(SOON) {
+            of.soon.push(n);
+            of.next = of.next.min(at);
         }
     }
-    for (store, period, due, first) in stores {
+    for Transcripts { store, kept, due, first, soon, next } in stores {
+        let days = kept.ms / DAY_MS;
+        if !soon.is_empty() {
+            due_soon(world, store, &soon, Dialect::Claude, (days, kept.setting.clone()), next);
+        }
         if due.is_empty() {
             continue;
         }
-        let days = period / DAY_MS;
         let effect = format!(
             "Claude Code deletes {} at its next start: not changed for {days} days",
             counted(due.len() as u64, "transcript")
         );
-        grouped(world, store, &due, &format!("older than {days} days"), effect, Some(first));
+        let (when, reason) = (When::NextStart, format!("older than {days} days"));
+        let going = Going { files: &due, when, reason, setting: kept.setting, due: Some(first) };
+        grouped(world, store, &going, effect);
     }
 }
 
@@ -239,11 +331,20 @@ fn settings(world: &World<'_>, store: u32) -> Option<Value> {
     serde_json::from_slice(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes)).ok()
 }
 
-/// Claude Code's `cleanupPeriodDays` in milliseconds.
-fn cleanup_period(world: &World<'_>, store: u32) -> i64 {
-    let days = settings(world, store).and_then(|s| s.get("cleanupPeriodDays")?.as_f64()).filter(|d| *d >= 0.0);
-    let days = days.unwrap_or(30.0).min(1e6);
-    (days * DAY_MS as f64) as i64
+/// Claude Code's `cleanupPeriodDays`, and where it stands.
+struct Period {
+    ms: i64,
+    setting: String,
+}
+
+fn cleanup_period(world: &World<'_>, store: u32) -> Period {
+    let set = settings(world, store).and_then(|s| s.get("cleanupPeriodDays")?.as_f64()).filter(|d| *d >= 0.0);
+    let days = set.unwrap_or(30.0).min(1e6);
+    let setting = match set {
+        Some(_) => format!("cleanupPeriodDays {days} in settings.json"),
+        None => format!("cleanupPeriodDays, which is {days} unless settings.json says otherwise"),
+    };
+    Period { ms: (days * DAY_MS as f64) as i64, setting }
 }
 
 fn retention(world: &World<'_>, store: u32) -> Retention {
@@ -251,6 +352,7 @@ fn retention(world: &World<'_>, store: u32) -> Retention {
     let set = settings.as_ref().and_then(|s| s.get("sessionRetention"));
     let period = |key: &str| set.and_then(|s| s.get(key)?.as_str()).and_then(parse_period);
     Retention {
+        set: set.is_some(),
         enabled: set.and_then(|s| s.get("enabled")?.as_bool()).unwrap_or(true),
         max_age: period("maxAge").or(Some(30 * DAY_MS)),
         max_count: set

@@ -26,7 +26,10 @@ pub(super) static FOREIGN_RECORDS: Rule = Rule {
         agent: "claude-agent-sdk 0.2.189 takes the newest leaf of the file, which is the foreign run's: a resume brings \
                 back that run alone, and neither the file's own history nor the one that the run belongs to. The other \
                 session, resumed, ends before the run.",
-        repair: "Nothing yet: moving records between two files has to be decided by a person.",
+        repair: "Nothing by itself: whose history should come back only a person can say. `sid-audit repair --leaf ID FILE`, \
+                 with the id of the file's own last message, puts the foreign run behind its own history, and both come \
+                 back. To leave the run out, write the own history to a new file with `sid-audit chain --leaf ID --emit \
+                 FILE`; the foreign run is written out in the same way, with its own last id.",
         loses: "Nothing is changed.",
         error_text: None,
     },

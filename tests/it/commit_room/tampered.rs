@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sid_audit::commit::{Run, Undo, settle};
 
-use crate::support::*;
+use super::support::*;
 
 const MINE: &[u8] = b"precious\n";
 

@@ -80,3 +80,12 @@ fn shell(place: &Temp, command: &str) -> Command {
     }
     shell
 }
+
+#[test]
+fn the_table_of_exit_statuses_is_the_one_of_the_program() {
+    let text = std::fs::read_to_string(readme()).unwrap();
+    for status in sid_audit::cli::status::Status::ALL {
+        let row = format!("| {} | {} |", status.number(), status.meaning());
+        assert!(text.lines().any(|line| line == row), "the README lacks: {row}");
+    }
+}

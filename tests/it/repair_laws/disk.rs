@@ -59,7 +59,7 @@ impl House {
 }
 
 fn asked(dry: bool, up_to: Fix) -> repair::Options {
-    repair::Options { plan: options(up_to, false), idle: Duration::ZERO, closed: false, dry }
+    repair::Options { plan: options(up_to, false), idle: Duration::ZERO, closed: false, dry, touch: false }
 }
 
 fn quick() -> commit::Options {

@@ -16,7 +16,7 @@ use sid_audit::commit::{Journal, Locked, Run};
 use support::temp::{Temp, write};
 
 fn asked() -> repair::Options {
-    repair::Options { plan: options(Fix::Links, false), idle: Duration::ZERO, closed: true, dry: false }
+    repair::Options { plan: options(Fix::Links, false), idle: Duration::ZERO, closed: true, dry: false, touch: false }
 }
 
 /// The guard is off, and a writer is waited for no longer than a few of its pauses.

@@ -1,0 +1,257 @@
+//! Which repair has a plan for a file. A command that is printed as the next step has to lead somewhere, and whether it
+//! does is known only once it is tried: evidence may be missing, a step may make something else worse.
+//!
+//! The gentlest way is tried first, and of each is kept which findings it leaves fewer of. Trying reads the file once for
+//! each step, so of a large file a scan makes only the edits, not their result.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::chain::heal::Evidence;
+use crate::dialect::Dialect;
+use crate::finding::{Finding, Fix, Severity};
+use crate::repair::links::Relink;
+use crate::repair::{checkpoints, plan};
+use crate::rules::gate::Gate;
+use crate::session::{Session, Shape};
+use crate::store::Source;
+use crate::store::meter::Meter;
+
+/// Of a file of up to so many bytes a scan makes the plans.
+const TRIED: u64 = 4 << 20;
+
+/// The finding that a decision about the leaf answers.
+const STRAY_LEAF: &str = "C219";
+
+/// How far a repair is asked to go.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ask {
+    /// The class.
+    pub up_to: Fix,
+    /// Whether the nearest link is taken.
+    pub nearest: bool,
+    /// The leaf that is to be used.
+    pub leaf: Option<String>,
+    /// Whether the file gets the time of its repair, because its agent deletes by it.
+    pub touch: bool,
+}
+
+impl Ask {
+    /// The ways that are tried, the gentlest first.
+    fn all() -> impl Iterator<Item = Ask> {
+        let each = [(Fix::Links, false), (Fix::Content, false), (Fix::Links, true), (Fix::Content, true)];
+        each.into_iter().map(|(up_to, nearest)| Ask { up_to, nearest, leaf: None, touch: false })
+    }
+
+    fn options(&self, base: &plan::Options) -> plan::Options {
+        let relink = Relink { nearest: self.nearest, leaf: self.leaf.clone(), ..base.relink.clone() };
+        plan::Options { up_to: self.up_to, relink, ..base.clone() }
+    }
+
+    /// Whether it goes further than what was asked for.
+    fn is_beyond(&self, options: &plan::Options) -> bool {
+        let (up_to, nearest) = (options.up_to, options.relink.nearest);
+        self.up_to >= up_to && self.nearest >= nearest && (self.up_to, self.nearest) != (up_to, nearest)
+    }
+}
+
+/// A repair that has a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mend {
+    /// What it has to be asked for.
+    pub ask: Ask,
+    /// The codes of which it leaves fewer, those that go with their cause among them.
+    pub answers: Vec<&'static str>,
+}
+
+/// The first of these repairs that answers a code.
+pub fn answering<'a>(mends: &'a [Mend], code: &str) -> Option<&'a Mend> {
+    mends.iter().find(|mend| mend.answers.contains(&code))
+}
+
+/// What a repair is asked for that nobody asked for anything.
+pub fn usual(live: bool, now: i64) -> plan::Options {
+    plan::Options {
+        up_to: Fix::Links,
+        relink: Relink::default(),
+        answer_orphans: true,
+        gate: Gate::default(),
+        live,
+        now,
+        without: Vec::new(),
+    }
+}
+
+/// Findings at warning or above by code, those not listed included.
+pub fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
+    let mut counts = BTreeMap::new();
+    for f in findings.iter().filter(|f| f.severity >= Severity::Warning) {
+        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
+    }
+    counts
+}
+
+/// Those of these findings that a repair of the file itself might answer.
+fn open(findings: &[Finding], path: &Path) -> Vec<&'static str> {
+    let own = |f: &&Finding| f.path.as_deref().is_none_or(|of| of == path);
+    let loud = findings.iter().filter(|f| f.severity >= Severity::Warning && f.rule.fix.is_some());
+    let mut open: Vec<&'static str> = loud.filter(own).map(|f| f.rule.code).collect();
+    open.sort_unstable();
+    open.dedup();
+    open
+}
+
+/// The leaf that a stray one took the place of.
+fn left_leaf(findings: &[Finding]) -> Option<&str> {
+    findings.iter().filter(|f| f.rule.code == STRAY_LEAF).find_map(|f| f.word("left_leaf"))
+}
+
+/// Whether a repair might answer one of these findings.
+pub fn has_open(findings: &[Finding], path: &Path) -> bool {
+    path != Path::new("-") && (!open(findings, path).is_empty() || left_leaf(findings).is_some())
+}
+
+/// The repairs that have a plan for a session with these findings.
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn of_session(session: Session, findings: &[Finding], now: (bool, i64), meter: &Meter) -> io::Result<Vec<Mend>> {
+    if !has_open(findings, &session.path) {
+        return Ok(Vec::new());
+    }
+    let options = usual(now.0, now.1);
+    if session.source.size() > TRIED {
+        return untried(&session, findings, &options);
+    }
+    tried(Again::of(&session), Some(session), findings, Ask::all(), &options, meter)
+}
+
+/// The repairs that would leave less than what a plan with these options leaves.
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn beyond(again: Again, left: &[Finding], options: &plan::Options, meter: &Meter) -> io::Result<Vec<Mend>> {
+    let asks = Ask::all().filter(|ask| ask.is_beyond(options));
+    tried(again, None, left, asks, options, meter)
+}
+
+/// A session that is read once for each trial.
+#[derive(Clone, Debug)]
+pub struct Again {
+    path: PathBuf,
+    source: Source,
+    dialect: Dialect,
+    shape: Shape,
+}
+
+impl Again {
+    /// Of a session that was read.
+    pub fn of(session: &Session) -> Self {
+        let Session { path, source, dialect, shape, .. } = session;
+        Again { path: path.clone(), source: source.clone(), dialect: *dialect, shape: *shape }
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn read(&self, meter: &Meter) -> io::Result<Session> {
+        Session::read(self.path.clone(), self.source.clone(), self.dialect, self.shape, meter)
+    }
+}
+
+fn tried(
+    again: Again,
+    mut first: Option<Session>,
+    findings: &[Finding],
+    asks: impl Iterator<Item = Ask>,
+    options: &plan::Options,
+    meter: &Meter,
+) -> io::Result<Vec<Mend>> {
+    let (mut open, now) = (open(findings, &again.path), counts(findings));
+    let leaf = left_leaf(findings).filter(|_| options.relink.leaf.is_none());
+    let leaf = leaf.map(|id| Ask { up_to: Fix::Links, nearest: false, leaf: Some(id.to_owned()), touch: false });
+    let mut mends = Vec::new();
+    for ask in asks.chain(leaf) {
+        if ask.leaf.is_some() {
+            open = vec![STRAY_LEAF];
+        }
+        if open.is_empty() {
+            continue;
+        }
+        let session = match first.take() {
+            Some(session) => session,
+            None => again.read(meter)?,
+        };
+        let planned = plan::plan(session, &ask.options(options), meter)?;
+        let then = counts(&planned.left);
+        let fewer = |code: &&'static str| then.get(*code) < now.get(*code);
+        let answers: Vec<&'static str> = now.keys().copied().filter(fewer).collect();
+        if !planned.is_empty() && open.iter().any(|code| answers.contains(code)) {
+            open.retain(|code| then.contains_key(code));
+            mends.push(Mend { ask, answers });
+        }
+    }
+    Ok(mends)
+}
+
+/// The same of a large session: what the edits of each code take.
+fn untried(session: &Session, findings: &[Finding], options: &plan::Options) -> io::Result<Vec<Mend>> {
+    let mut mends = Vec::new();
+    for code in open(findings, &session.path) {
+        for nearest in [false, true] {
+            let ask = Ask { up_to: Fix::Content, nearest, leaf: None, touch: false };
+            let ways = plan::ways(session, code, findings, &ask.options(options))?;
+            let Some(way) = ways.first() else { continue };
+            let class = way.iter().map(|edit| edit.class).max().unwrap_or(Fix::Links);
+            let nearest = way.iter().any(|edit| edit.evidence == Some(Evidence::Nearest));
+            mends.push(Mend {
+                ask: Ask { up_to: class.max(Fix::Links), nearest, leaf: None, touch: false },
+                answers: vec![code],
+            });
+            break;
+        }
+    }
+    let leaf = left_leaf(findings).map(|id| Ask {
+        up_to: Fix::Links,
+        nearest: false,
+        leaf: Some(id.to_owned()),
+        touch: false,
+    });
+    mends.extend(leaf.map(|ask| Mend { ask, answers: vec![STRAY_LEAF] }));
+    Ok(mends)
+}
+
+/// The repairs that have a plan for a checkpoint index with these findings, beyond what was asked for where anything was.
+///
+/// # Errors
+/// When its bytes cannot be read again.
+pub fn of_index(
+    (source, path, folder): (&Source, &Path, Option<&str>),
+    findings: &[Finding],
+    asked: Option<&plan::Options>,
+    options: &plan::Options,
+) -> io::Result<Vec<Mend>> {
+    let (mut open, now) = (open(findings, path), counts(findings));
+    let mut mends = Vec::new();
+    for ask in Ask::all().filter(|ask| !ask.nearest && asked.is_none_or(|asked| ask.up_to > asked.up_to)) {
+        if open.is_empty() {
+            break;
+        }
+        let answers: Vec<&'static str> = if source.size() > TRIED && asked.is_none() {
+            let within = |code: &&str| findings.iter().any(|f| f.rule.code == *code && f.rule.fix <= Some(ask.up_to));
+            open.iter().copied().filter(within).collect()
+        } else {
+            let planned = checkpoints::plan(source, folder, &ask.options(options))?;
+            let then = counts(&planned.left);
+            let fewer = |code: &&'static str| !planned.edits.is_empty() && then.get(*code) < now.get(*code);
+            open.iter().copied().filter(fewer).collect()
+        };
+        if !answers.is_empty() {
+            open.retain(|code| !answers.contains(code));
+            mends.push(Mend { ask, answers });
+        }
+    }
+    Ok(mends)
+}
