@@ -274,10 +274,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
 /// The journal holds the text of every repaired session: it does not lie among the sessions themselves, where an agent
 /// would read it, copy it or delete it.
 fn outside_stores(journal: &Journal, discovery: &Discovery) -> Result<(), Failure> {
-    let folders = discovery.files.iter().filter(|file| is_session_or_index(file.kind));
-    let folders: BTreeSet<&Path> =
-        folders.filter_map(|file| discovery.folder(file)).map(|folder| folder.path.as_path()).collect();
-    let Some(store) = journal.inside(folders) else { return Ok(()) };
+    let files = discovery.files.iter().filter(|file| is_session_or_index(file.kind));
+    let folders: BTreeSet<(bool, &Path)> = files
+        .filter_map(|file| discovery.folder(file))
+        .map(|folder| (folder.layout.dialect().is_some(), folder.path.as_path()))
+        .collect();
+    // A folder with copies is no store; only right beside them the journal would be taken for one of them.
+    let beside = |folder: &Path| journal.root().parent().is_some_and(|parent| parent == folder);
+    let stores: BTreeSet<&Path> =
+        folders.into_iter().filter(|&(store, folder)| store || beside(folder)).map(|(_, folder)| folder).collect();
+    let Some(store) = journal.inside(stores) else { return Ok(()) };
     let (root, store) = (journal.root().display(), store.display());
     Err(Failure::new(format!(
         "the journal would be in '{root}', which lies inside the store '{store}'; nothing was changed"

@@ -34,6 +34,9 @@ const DELETION_AHEAD: &str = "S516";
 const SOON: &str = "within 7 days";
 /// How many sessions are listed unless all are.
 const ROWS: usize = 20;
+/// So many files that an agent deletes are all named; of more, only the first few.
+const GOING: usize = 8;
+const SAMPLE: usize = 2;
 /// Columns of the numbers on the first lines.
 const COUNT: usize = 7;
 /// How many names stand on each of the first lines.
@@ -246,13 +249,13 @@ impl<'a> Page<'a> {
             let (reason, setting) = (finding.word("reason").unwrap_or(""), finding.word("setting").unwrap_or(""));
             paragraph(out, vec![plain("  ")], 4, &format!("{when}, {reason} ({setting}):"))?;
             let all = finding.count.unwrap_or(1);
-            let shown = if self.extent.all { usize::MAX } else { ROWS };
+            let shown = if self.extent.all || all <= GOING as u64 { usize::MAX } else { SAMPLE };
             for file in finding.files().take(shown) {
                 out.line([plain(format!("    {file}"))])?;
             }
             let more = all.saturating_sub(finding.files().take(shown).count() as u64);
             if more > 0 {
-                out.line([dim(format!("    and {} more", number(more)))])?;
+                out.line([dim(format!("    and {} more (--all names them)", number(more)))])?;
             }
         }
         Ok(())

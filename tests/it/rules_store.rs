@@ -551,9 +551,10 @@ fn sessions_that_are_too_old_or_too_many() {
     let old = found.one("S516");
     assert_eq!((old.count, words(old, "date")), (Some(3), vec!["2026-02-28T00:00:00.000Z".to_owned()]));
     assert_eq!((number(old, "older"), number(old, "beyond_number")), (2, 1));
-    // A project alone does not tell how many sessions there are.
+    // A project alone does not tell how many sessions there are: what is not old enough yet is due soon.
     let project = scan(&home.join("sessions/home-dev-demo"));
-    assert_eq!(project.of("S516").len(), 1);
+    let when: Vec<String> = project.of("S516").iter().flat_map(|f| words(f, "when")).collect();
+    assert_eq!(when, ["within 7 days", "next start"]);
     // Updated within a day: kept, whatever the number.
     let later = scan_at(&home, "2026-03-08T12:00:00Z", 1000, None);
     assert!(later.of("S516").iter().all(|f| !words(f, "files").iter().any(|p| p.contains("00000031.jsonl"))));
@@ -846,12 +847,17 @@ fn transcripts_that_claude_code_will_sweep() {
     touch(&old, parse(NOW) - 31 * DAY);
     touch(&new, parse(NOW) - 29 * DAY);
     let found = scan(&temp.join("home"));
-    let ahead = found.one("S516");
-    assert_eq!((ahead.severity, ahead.count), (Severity::Info, Some(1)));
-    assert_eq!(words(ahead, "files"), [old.to_string_lossy()]);
+    for (ahead, (when, file)) in found.of("S516").into_iter().zip([("within 7 days", &new), ("next start", &old)]) {
+        assert_eq!((ahead.severity, ahead.count), (Severity::Info, Some(1)));
+        assert_eq!(
+            (words(ahead, "when"), words(ahead, "files")),
+            (vec![when.to_owned()], vec![file.display().to_string()])
+        );
+    }
+    assert_eq!(found.of("S516").len(), 2);
     // a single file by its own age
-    scan(&old).one("S516");
-    scan(&new).none("S516");
+    assert_eq!(words(scan(&old).one("S516"), "when"), ["next start"]);
+    assert_eq!(words(scan(&new).one("S516"), "when"), ["within 7 days"]);
     write(&temp.join("home/settings.json"), r#"{"cleanupPeriodDays": 99}"#);
     scan(&temp.join("home")).none("S516");
     // a file that lies in no store is not swept

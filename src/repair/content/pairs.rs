@@ -7,6 +7,7 @@ use super::Targets;
 use super::array::Content;
 use super::lines::{drop_records, insert_behind, point, raw_id, raw_parent, walked};
 use crate::chain::pairing::{Again, NONE, Pairing, State};
+use crate::chain::survey::{Reason, Survey};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
@@ -23,7 +24,10 @@ use crate::session::Session;
 pub(super) fn alone(session: &Session, targets: &Targets) -> Targets {
     let sent: BTreeSet<u32> = session.sent().rows.iter().map(|r| r.record).collect();
     let facts = &session.facts;
-    let aside = (0..).zip(&facts.records).filter(|(n, _)| !sent.contains(n)).map(|(_, r)| r);
+    // What lies before a boundary is never sent again: a half that stands there is no partner.
+    let survey = Survey::new(session.dialect, facts, &session.graph, &session.chain);
+    let behind = |n: u32| survey.reason(n) == Some(Reason::BeforeBoundary);
+    let aside = (0..).zip(&facts.records).filter(|&(n, _)| !sent.contains(&n) && !behind(n)).map(|(_, r)| r);
     let mut elsewhere: BTreeSet<(bool, u64)> = BTreeSet::new();
     for b in aside.chain(&facts.hidden).flat_map(|r| facts.blocks_of(r)).filter(|b| b.id != 0) {
         match b.kind {
