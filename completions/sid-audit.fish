@@ -57,7 +57,7 @@ info\t'any finding'
 never\t'findings never fail the run'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l baseline -d 'Findings in this file are known: shown and counted, but they fail no run' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l write-baseline -d 'Write the findings of this run as a baseline' -r -F
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -89,7 +89,7 @@ warning\t'those, and what is lost, hidden or about to be'
 info\t'any finding'
 never\t'findings never fail the run'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l baseline -d 'Findings in this file are known: shown and counted, but they fail no run' -r -F
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -122,7 +122,7 @@ info\t'any finding'
 never\t'findings never fail the run'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l baseline -d 'Findings in this file are known: shown and counted, but they fail no run' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l write-baseline -d 'Write the findings of this run as a baseline' -r -F
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -142,7 +142,7 @@ pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -178,7 +178,7 @@ pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -205,7 +205,7 @@ pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -224,7 +224,7 @@ pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
@@ -237,12 +237,12 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -s v -l verb
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand explain" -l format -d 'How it is written' -r -f -a "table\t'a page for people'
 json\t'a list of one or all'"
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand explain" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand explain" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand explain" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand completions" -s o -l output -d 'Write the report to this file (never inside a store)' -r -F
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand completions" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand completions" -l color -d 'When to colour' -r -f -a "auto\t'on a terminal; NO_COLOR and CLICOLOR_FORCE are honoured'
 always\t'always'
 never\t'never'"
