@@ -65,7 +65,7 @@ impl Session {
             let facts = &session.facts;
             session.graph = Graph::new(dialect, facts);
             session.chain = match session.shape {
-                Shape::Sidechain => side_chain(facts),
+                Shape::Sidechain => chain::sid::load_side(facts),
                 Shape::Subagent => chain::claude::load_subagent(facts, &session.graph),
                 _ => chain::load(dialect, facts, &session.graph),
             };
@@ -89,10 +89,7 @@ impl Session {
             return Session::read_document(path, source);
         }
         let facts = pass::read(&source, dialect, meter)?;
-        let shape = match facts.records.iter().find(|r| r.kind != Kind::NonObject) {
-            Some(first) if dialect == Dialect::Sid && is_side(first) => Shape::Sidechain,
-            _ => shape,
-        };
+        let shape = if chain::sid::is_side(dialect, &facts) { Shape::Sidechain } else { shape };
         let (graph, chain) = (Graph::new(dialect, &Facts::default()), Chain::none(None));
         let (sent, usage) = (OnceLock::new(), OnceLock::new());
         Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent, usage })
@@ -154,17 +151,4 @@ impl Session {
     pub fn id(&self, n: u32) -> Option<Text> {
         again::id(&self.source, self.record(n))
     }
-}
-
-fn is_side(record: &Record) -> bool {
-    matches!(record.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd)
-}
-
-/// sid-code's sidechains have no ids: what is reconstructed is every message in order (`docs/formats/sid-code.md`,
-/// section 3). The session loader, which returns null for them, decides which lines are adopted.
-fn side_chain(facts: &Facts) -> Chain {
-    let chain = chain::sid::load(facts);
-    let messages =
-        (0..facts.records.len() as u32).filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
-    Chain { messages, refusal: None, ..chain }
 }

@@ -12,6 +12,7 @@ use crate::chain::heal::Evidence;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};
 use crate::repair::links::Relink;
+use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
 use crate::rules::gate::Gate;
 use crate::session::{Session, Shape};
@@ -124,16 +125,16 @@ pub fn of_session(session: Session, findings: &[Finding], now: (bool, i64), mete
     if session.source.size() > TRIED {
         return untried(&session, findings, &options);
     }
-    tried(Again::of(&session), Some(session), findings, Ask::all(), &options, meter)
+    tried(Again::of(&session), Some(session), (findings, &[]), Ask::all(), &options, meter)
 }
 
 /// The repairs that would leave less than what a plan with these options leaves.
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn beyond(again: Again, left: &[Finding], options: &plan::Options, meter: &Meter) -> io::Result<Vec<Mend>> {
+pub fn beyond(again: Again, planned: &plan::Plan, options: &plan::Options, meter: &Meter) -> io::Result<Vec<Mend>> {
     let asks = Ask::all().filter(|ask| ask.is_beyond(options));
-    tried(again, None, left, asks, options, meter)
+    tried(again, None, (&planned.left, &planned.taken_back), asks, options, meter)
 }
 
 /// A session that is read once for each trial.
@@ -164,18 +165,29 @@ impl Again {
 fn tried(
     again: Again,
     mut first: Option<Session>,
-    findings: &[Finding],
+    (findings, taken_back): (&[Finding], &[TakenBack]),
     asks: impl Iterator<Item = Ask>,
     options: &plan::Options,
     meter: &Meter,
 ) -> io::Result<Vec<Mend>> {
     let (mut open, now) = (open(findings, &again.path), counts(findings));
-    let leaf = left_leaf(findings).filter(|_| options.relink.leaf.is_none());
-    let leaf = leaf.map(|id| Ask { up_to: Fix::Links, nearest: false, leaf: Some(id.to_owned()), touch: false });
+    // Where another branch would be used, a person decides.
+    let other = taken_back.iter().filter_map(|t| Some((t.code, t.worse.leaf.as_deref()?)));
+    let (decides, leaf) = match left_leaf(findings) {
+        Some(id) => (vec![STRAY_LEAF], Some(id)),
+        None => (other.clone().map(|(code, _)| code).collect(), other.clone().next().map(|(_, id)| id)),
+    };
+    let leaf = leaf.filter(|_| options.relink.leaf.is_none());
+    let leaf = leaf.map(|id| Ask {
+        up_to: options.up_to,
+        nearest: options.relink.nearest,
+        leaf: Some(id.to_owned()),
+        touch: false,
+    });
     let mut mends = Vec::new();
     for ask in asks.chain(leaf) {
         if ask.leaf.is_some() {
-            open = vec![STRAY_LEAF];
+            open.clone_from(&decides);
         }
         if open.is_empty() {
             continue;

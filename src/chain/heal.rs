@@ -12,7 +12,7 @@ use super::shape::is_prompt;
 use super::{Chain, Mode, walk};
 use crate::dialect::Dialect;
 use crate::record::damage::BadKind;
-use crate::record::facts::{Facts, Id, Kind, Record, flag};
+use crate::record::facts::{BlockKind, Facts, Id, Kind, Record, flag};
 use crate::store::Source;
 
 /// Where a record of the mended file comes from.
@@ -113,6 +113,8 @@ pub struct Healed {
     pub foreign: Vec<u32>,
     /// An equal copy that took the leaf and is left out, behind the record that stays: places in the file.
     pub spared: Option<(u32, u32)>,
+    /// Results whose calls are nowhere in the file, in messages that say nothing else. They are no loss.
+    answers_to_nothing: HashSet<u32>,
     /// What the loader makes of it.
     pub chain: Chain,
 }
@@ -127,28 +129,65 @@ impl Healed {
     /// Messages that come back from the mended file and do not from the file as it is.
     pub fn lost<'a>(&'a self, chain: &Chain) -> impl Iterator<Item = u32> + use<'a> {
         let back: HashSet<u32> = chain.messages.iter().copied().collect();
-        self.chain.messages.iter().copied().filter(move |&n| match self.origins[n as usize] {
-            Origin::Record(m) => {
-                !back.contains(&m) && self.spared.is_none_or(|(stays, goes)| m != stays || !back.contains(&goes))
-            }
-            Origin::Hidden(_) => true,
-            Origin::MadeUp => false,
-        })
+        self.chain
+            .messages
+            .iter()
+            .copied()
+            .filter(move |&n| match self.origins[n as usize] {
+                Origin::Record(m) => {
+                    !back.contains(&m) && self.spared.is_none_or(|(stays, goes)| m != stays || !back.contains(&goes))
+                }
+                Origin::Hidden(_) => true,
+                Origin::MadeUp => false,
+            })
+            .filter(|n| !self.answers_to_nothing.contains(n))
     }
+
+    /// How many messages an undamaged file would bring back: those of the mended one, and of what answers nothing only what
+    /// comes back as it is.
+    pub fn expected(&self, chain: &Chain) -> usize {
+        if self.answers_to_nothing.is_empty() {
+            return self.chain.messages.len();
+        }
+        let back: HashSet<u32> = chain.messages.iter().copied().collect();
+        let counts = |n: &&u32| {
+            let comes_back = matches!(self.origins[**n as usize], Origin::Record(m) if back.contains(&m));
+            comes_back || !self.answers_to_nothing.contains(n)
+        };
+        self.chain.messages.iter().filter(counts).count()
+    }
+}
+
+/// Those of some messages that hold nothing but results whose calls no record has.
+fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
+    let only_results = |n: &u32| {
+        let blocks = facts.blocks_of(&facts.records[*n as usize]);
+        !blocks.is_empty() && blocks.iter().all(|b| b.kind == BlockKind::Result)
+    };
+    let results: Vec<u32> = messages.iter().copied().filter(only_results).collect();
+    if results.is_empty() {
+        return HashSet::new();
+    }
+    let called: HashSet<u64> = facts.blocks.iter().filter(|b| b.kind == BlockKind::Call).map(|b| b.id).collect();
+    let of_nothing = |n: &u32| !facts.blocks_of(&facts.records[*n as usize]).iter().any(|b| called.contains(&b.id));
+    results.into_iter().filter(of_nothing).collect()
 }
 
 /// Mends the file, if there is anything to mend that a loader's result depends on.
 pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, source: &Source) -> Option<Healed> {
+    if chain.mode == Mode::File {
+        return None;
+    }
+    if super::sid::is_side(dialect, facts) {
+        let inside = facts.hidden.iter().any(|r| r.kind == Kind::SideMessage);
+        return inside.then(|| Mender::of(dialect, facts, |_| true).load(facts));
+    }
     // Read in physical order everything comes back; there is a chain to mend only where the tail lost its id.
     let linear = chain.mode == Mode::Linear && chain.refusal.is_none();
     let tail_lost_id = || {
         facts.records.last().is_some_and(|r| lacks_id(dialect, r))
             && facts.records.iter().any(|r| r.has(flag::ID_STRING))
     };
-    let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
-    if chain.mode == Mode::File || facts.records.first().is_some_and(side) {
-        return None;
-    }
     if linear && !tail_lost_id() {
         let inside = facts.hidden.iter().any(|r| r.is_message() && !stands_elsewhere(dialect, r, facts, graph));
         return inside.then(|| Mender::of(dialect, facts, |r| !stands_elsewhere(dialect, r, facts, graph)).load(facts));
@@ -216,6 +255,8 @@ struct Mender {
     origins: Vec<Origin>,
     links: Vec<Link>,
     named: Vec<u32>,
+    /// Records whose parent is missing and before which nothing of their session stands.
+    foreign: Vec<u32>,
     spared: Option<(u32, u32)>,
 }
 
@@ -264,7 +305,7 @@ impl Mender {
             records.push(facts.hidden[h as usize]);
             origins.push(Origin::Hidden(h));
         }
-        Mender { dialect, records, origins, links: Vec::new(), named: Vec::new(), spared: None }
+        Mender { dialect, records, origins, links: Vec::new(), named: Vec::new(), foreign: Vec::new(), spared: None }
     }
 
     /// A pi file without its header, a sid-code file without its start: what is lost stands before everything else.
@@ -341,7 +382,12 @@ impl Mender {
             let candidate = read.or_else(|| places.candidate(n, what));
             let (parent, evidence) = match candidate {
                 Some((p, evidence)) if places.join(n, p) => (Some(p), evidence),
-                _ => (None, Evidence::Nearest),
+                // What could come before it hangs below it.
+                Some(_) => (None, Evidence::Nearest),
+                None => {
+                    self.foreign.extend((what == Broken::MissingParent).then_some(n));
+                    (None, Evidence::Nearest)
+                }
             };
             self.links.push(Link { child: n, parent, broken: what, evidence });
         }
@@ -359,12 +405,7 @@ impl Mender {
 
     /// A run that hangs in the air and belongs to another session is no part of this one.
     fn without_foreign_runs(&mut self) -> Vec<u32> {
-        let foreign: Vec<u32> = self
-            .links
-            .iter()
-            .filter(|l| l.parent.is_none() && l.broken == Broken::MissingParent)
-            .map(|l| l.child)
-            .collect();
+        let foreign = std::mem::take(&mut self.foreign);
         if foreign.is_empty() {
             return foreign;
         }
@@ -401,7 +442,7 @@ impl Mender {
             link.child = place[link.child as usize];
             link.parent = link.parent.map(|p| place[p as usize]);
         }
-        for n in &mut self.named {
+        for n in self.named.iter_mut().chain(&mut self.foreign) {
             *n = place[*n as usize];
         }
     }
@@ -416,13 +457,17 @@ impl Mender {
             ..Facts::default()
         };
         let graph = Graph::new(self.dialect, &mended);
-        let mut chain = super::load(self.dialect, &mended, &graph);
+        let mut chain = match super::sid::is_side(self.dialect, &mended) {
+            true => super::sid::load_side(&mended),
+            false => super::load(self.dialect, &mended, &graph),
+        };
         if let Some(lost) = chain.kept_range_lost
             && let Some(tip) = kept_branch(&mended, &graph, lost)
         {
             mended.records[lost as usize].parent = mended.records[tip as usize].id;
             chain = super::load(self.dialect, &mended, &Graph::new(self.dialect, &mended));
         }
+        let answers_to_nothing = answers_to_nothing(&mended, &chain.messages);
         Healed {
             records: mended.records,
             origins: self.origins,
@@ -430,6 +475,7 @@ impl Mender {
             named: self.named,
             foreign,
             spared: self.spared,
+            answers_to_nothing,
             chain,
         }
     }
@@ -524,6 +570,9 @@ pub fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
 /// How often a prompt may have been typed again without an answer.
 const TYPED_AGAIN: usize = 1000;
 
+/// A line of records: flags, agent and session.
+type Line = (u64, u16, u16);
+
 /// Where a record without a parent could go: earlier records of its own line, and which of them hang together already.
 struct Places<'a> {
     dialect: Dialect,
@@ -534,7 +583,9 @@ struct Places<'a> {
     /// Of each record whether another than a progress row names it as parent.
     has_child: Vec<bool>,
     /// The last record of each line among those before `seen`: a line is told by flags, agent and session.
-    last: HashMap<(u64, u16, u16), u32>,
+    last: HashMap<Line, u32>,
+    /// How many tips of branches each line has among those before `seen`: records that nothing continues yet.
+    tips: HashMap<Line, usize>,
     seen: u32,
 }
 
@@ -548,6 +599,7 @@ impl<'a> Places<'a> {
             root: (0..count as u32).collect(),
             has_child: vec![false; count],
             last: HashMap::new(),
+            tips: HashMap::new(),
             seen: 0,
         };
         let cut: HashSet<u32> = broken.iter().map(|b| b.0).collect();
@@ -580,24 +632,47 @@ impl<'a> Places<'a> {
             return false;
         }
         self.root[c as usize] = p;
+        if self.facts.records[child as usize].kind != Kind::Progress {
+            if self.is_tip(parent) && parent < self.seen {
+                let line = self.line(parent);
+                self.tips.entry(line).and_modify(|tips| *tips = tips.saturating_sub(1));
+            }
+            self.has_child[parent as usize] = true;
+        }
         true
     }
 
-    /// The nearest earlier record of the same line; unique when nothing else continues it. Breaks come in file order.
-    fn candidate(&mut self, n: u32, what: Broken) -> Option<(u32, Evidence)> {
-        let line = |r: &Record| {
-            (r.flags & (flag::SIDECHAIN | flag::TEAM), if self.dialect == Dialect::Claude { r.agent } else { 0 })
-        };
+    fn line(&self, n: u32) -> Line {
+        let r = &self.facts.records[n as usize];
+        let agent = if self.dialect == Dialect::Claude { r.agent } else { 0 };
+        (r.flags & (flag::SIDECHAIN | flag::TEAM), agent, r.session)
+    }
+
+    /// Whether nothing continues a record, and its id leads to it. Progress rows end no branch.
+    fn is_tip(&self, n: u32) -> bool {
+        let r = &self.facts.records[n as usize];
+        r.kind != Kind::Progress && !self.has_child[n as usize] && self.graph.canonical(n, self.facts) == n
+    }
+
+    /// Goes on to a record: those before it are candidates from now on.
+    fn see(&mut self, n: u32) {
         for m in self.seen..n {
             let r = &self.facts.records[m as usize];
             if is_node(self.dialect, r) && !r.has(flag::AGENT_PROGRESS) {
-                let (flags, agent) = line(r);
-                self.last.insert((flags, agent, r.session), m);
+                let line = self.line(m);
+                self.last.insert(line, m);
+                *self.tips.entry(line).or_default() += usize::from(self.is_tip(m));
             }
         }
         self.seen = self.seen.max(n);
+    }
+
+    /// The nearest earlier record of the same line; unique when it is the only tip of a branch that the record could
+    /// continue. Breaks come in file order.
+    fn candidate(&mut self, n: u32, what: Broken) -> Option<(u32, Evidence)> {
+        self.see(n);
         let child = &self.facts.records[n as usize];
-        let (flags, agent) = line(child);
+        let (flags, agent, _) = self.line(n);
         let unnamed = self.last.get(&(flags, agent, 0)).copied();
         let mut near = match self.last.get(&(flags, agent, child.session)).copied().max(unnamed) {
             Some(m) => m,
@@ -618,8 +693,15 @@ impl<'a> Places<'a> {
                 }
             }
         }
-        // One candidate: the record just before, which nothing else continues.
-        let alone = !self.has_child[near as usize] && near + 1 == n && what != Broken::ExtraRoot;
+        // One candidate: the record just before, which the loader finds by its id and nothing else continues, where no other
+        // branch ends in a record that could be it.
+        let of_line = |session| self.tips.get(&(flags, agent, session)).copied().unwrap_or(0);
+        let tips = match child.session {
+            0 => self.tips.iter().filter(|(k, _)| (k.0, k.1) == (flags, agent)).map(|(_, &tips)| tips).sum(),
+            named => of_line(named) + of_line(0),
+        };
+        let found = !self.has_child[near as usize] && self.graph.canonical(near, self.facts) == near;
+        let alone = found && tips <= usize::from(self.is_tip(near)) && near + 1 == n && what != Broken::ExtraRoot;
         Some((near, if alone { Evidence::Unique } else { Evidence::Nearest }))
     }
 }

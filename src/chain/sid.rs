@@ -1,6 +1,7 @@
 //! sid-code's loader: `sid-code 3f3215144f68`, as `docs/formats/sid-code.md`, section 4, has it.
 
 use super::{Chain, Mode, Refusal, Stop};
+use crate::dialect::Dialect;
 use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};
 
 /// Follows the loader: order, fold, and the reasons for which it returns null.
@@ -24,6 +25,21 @@ pub fn load_from(facts: &Facts, tail: u32) -> Chain {
     let (adopted, stop) = walk_up(&facts.records, tail);
     let (messages, refusal) = fold(&facts.records, &adopted);
     Chain { mode: Mode::Chain, leaf: Some(tail), adopted, messages, stop, refusal, kept_range_lost: None }
+}
+
+/// Whether a file is a sidechain: its first record says so.
+pub fn is_side(dialect: Dialect, facts: &Facts) -> bool {
+    let first = facts.records.iter().find(|r| r.kind != Kind::NonObject);
+    let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
+    dialect == Dialect::Sid && first.is_some_and(side)
+}
+
+/// sid-code's sidechains have no ids: what is reconstructed is every message in order (`docs/formats/sid-code.md`,
+/// section 3). The session loader, which returns null for them, decides which lines are adopted.
+pub fn load_side(facts: &Facts) -> Chain {
+    let messages =
+        (0..facts.records.len() as u32).filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
+    Chain { messages, refusal: None, ..load(facts) }
 }
 
 /// Walks physically upwards once: a record is taken when its id is the parent that is due. A parent that stands below
@@ -51,9 +67,7 @@ pub fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
         lowest = n;
         due = parent_due(record);
     }
-    if let Some(parent) =
-        due.filter(|_| !super::graph::is_fork_start(crate::dialect::Dialect::Sid, &records[lowest as usize]))
-    {
+    if let Some(parent) = due.filter(|_| !super::graph::is_fork_start(Dialect::Sid, &records[lowest as usize])) {
         let below = records[lowest as usize..].iter().any(|r| r.kind != Kind::NonObject && r.id == parent);
         stop = match (parent == records[lowest as usize].id, below) {
             (true, _) => Stop::Repeat(lowest),

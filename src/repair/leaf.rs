@@ -13,6 +13,7 @@ use super::links::{Relink, keys, quoted, set_member};
 use super::worse::TakenBack;
 use crate::chain::heal::Evidence;
 use crate::chain::walk;
+use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix};
 use crate::record::again;
 use crate::record::facts::{Id, flag};
@@ -58,7 +59,22 @@ pub fn of_leaf(session: &Session, id: &str) -> Option<Decision> {
     let parent = |n: u32| session.graph.parent[n as usize];
     let taker = walk::up(&session.graph, used).find(|&n| above.contains(&parent(n)));
     // Two trees: the topmost record that is used goes below the leaf.
-    taker.or(session.chain.adopted.first().copied()).map(|taker| Decision::Link(taker, leaf))
+    let taker = taker.or(session.chain.adopted.first().copied())?;
+    if session.dialect != Dialect::Sid || taker > leaf {
+        return Some(Decision::Link(taker, leaf));
+    }
+    // Its loader looks upwards only: the first record on the way down that stands behind the leaf goes below it.
+    let behind = session.chain.adopted.iter().copied().find(|&n| n > leaf);
+    Some(match behind {
+        Some(taker) => Decision::Link(taker, leaf),
+        None => Decision::Cannot(format!("'{id}' stands behind every record that is used, where none can name it")),
+    })
+}
+
+/// The id of the leaf that another state of a session uses, where a person can decide for it.
+pub(super) fn instead(session: &Session, other: &Session) -> Option<String> {
+    let id = other.id(other.chain.leaf?)?.lossy();
+    matches!(of_leaf(session, &id), Some(Decision::Link(..))).then_some(id)
 }
 
 /// What `--relink CHILD=PARENT` comes to; none when the session has no such child.

@@ -8,7 +8,7 @@ use std::io;
 use super::edit::Edit;
 use super::links::Relink;
 use super::text::{Splice, Text};
-use super::worse::{Back, Seen, TakenBack, Worse, emptied, loud, tail_gone, worse};
+use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, loud, no_longer, tail_gone, worse};
 use super::{asked, bytes, content, leaf, links, places};
 use crate::audit::{ApiVerdict, Resume};
 use crate::chain::Mode;
@@ -213,11 +213,16 @@ impl Planner<'_> {
 
     /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
     fn taken(&self, now: &Stage, code: &'static str, way: Vec<Edit>) -> io::Result<Result<Stage, Worse>> {
-        let class = way.iter().map(|e| e.class).max();
-        let next = self.step(now, &way)?;
+        let bound = Bound::of(way.iter());
+        let mut next = self.step(now, &way)?;
         let idle = idle(code, &way, &now.state, &next.state).map(Worse::other);
         let unproven = leaf::unproven(code, &next.session, &self.options.relink).map(Worse::other);
-        let Some(worse) = self.worse(now, &next, class)?.or(unproven) else {
+        let Some(worse) = self.worse(now, &next, bound)?.or(unproven) else {
+            if code == leaf::STEP
+                && let Some(loss) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
+            {
+                next.edits.iter_mut().skip(now.edits.len()).for_each(|e| e.edit.reason.push_str(&format!("; {loss}")));
+            }
             return Ok(idle.map_or(Ok(next), Err));
         };
         if !worse.may_be_mended() {
@@ -226,7 +231,7 @@ impl Planner<'_> {
         let mut on = next;
         for _ in 0..ALONG {
             let Some(next) = self.along(now, &on)? else { break };
-            if self.worse(now, &next, class)?.is_none() {
+            if self.worse(now, &next, bound)?.is_none() {
                 return Ok(Ok(next));
             }
             on = next;
@@ -242,9 +247,9 @@ impl Planner<'_> {
                 continue;
             }
             for way in self.ways(now, code)? {
-                let class = way.iter().map(|e| e.class).max();
                 let next = self.step(now, &way)?;
-                if idle(code, &way, &now.state, &next.state).is_none() && self.worse(now, &next, class)?.is_none() {
+                let worse = self.worse(now, &next, Bound::of(way.iter()))?;
+                if worse.is_none() && idle(code, &way, &now.state, &next.state).is_none() {
                     return Ok(Some(next));
                 }
             }
@@ -252,9 +257,12 @@ impl Planner<'_> {
         Ok(None)
     }
 
-    fn worse(&self, now: &Stage, then: &Stage, class: Option<Fix>) -> io::Result<Option<Worse>> {
-        let seen = worse(Seen(&now.state, &now.text), Seen(&then.state, &then.text), class)?;
-        let gone = || tail_gone(&now.state, &then.session, class).or_else(|| emptied(&then.session));
+    fn worse(&self, now: &Stage, then: &Stage, bound: Bound) -> io::Result<Option<Worse>> {
+        let mut seen = worse(Seen(&now.state, &now.text), Seen(&then.state, &then.text), bound)?;
+        if let Some(worse) = seen.as_mut().filter(|w| w.about == About::Messages) {
+            worse.leaf = leaf::instead(&now.session, &then.session);
+        }
+        let gone = || tail_gone(&now.state, &then.session, bound).or_else(|| emptied(&then.session));
         Ok(seen.or_else(|| gone().map(Worse::other)))
     }
 

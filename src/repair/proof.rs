@@ -9,8 +9,8 @@ use std::io;
 
 use super::plan::{self, Options, State, state};
 use super::text::Text;
-use super::worse::{About, Seen, emptied, tail_gone, worse};
-use crate::finding::{Finding, Fix, Severity};
+use super::worse::{About, Bound, Seen, emptied, tail_gone, worse};
+use crate::finding::{Finding, Severity};
 use crate::rules::counted;
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -24,8 +24,8 @@ pub struct Promise<'a> {
     pub after: &'a State,
     /// The codes that the plan answers.
     pub answers: &'a [&'static str],
-    /// The furthest class of its edits.
-    pub class: Option<Fix>,
+    /// How much its edits may take away.
+    pub bound: Bound,
     /// The file with its edits.
     pub text: &'a Text,
 }
@@ -62,8 +62,8 @@ pub fn repaired(
     let then = state(&result, options);
     let mut wrong = differences(promise.after, &then);
     let base = Text::new(promise.text.base());
-    wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), promise.class)?.map(|w| w.why));
-    wrong.extend(tail_gone(promise.before, &result, promise.class));
+    wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), promise.bound)?.map(|w| w.why));
+    wrong.extend(tail_gone(promise.before, &result, promise.bound));
     wrong.extend(emptied(&result));
     let loud = counts(&then.findings);
     let announced = counts(&promise.after.findings);
@@ -93,7 +93,7 @@ pub fn repaired(
 pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) -> io::Result<Vec<String>> {
     let then = state(result, options);
     if !both_grew {
-        let wrong = grown(base, &then, result)?.or_else(|| tail_gone(base, result, Some(Fix::Links)));
+        let wrong = grown(base, &then, result)?.or_else(|| tail_gone(base, result, Bound::gentle()));
         return Ok(wrong.into_iter().collect());
     }
     let fewer = then.messages.len() < base.messages.len();
@@ -115,7 +115,7 @@ fn grown(base: &State, then: &State, result: &Session) -> io::Result<Option<Stri
         return Ok(Some(fewer_messages(then, base)));
     }
     let text = Text::new(&result.source);
-    let wrong = worse(Seen(base, &text), Seen(then, &text), Some(Fix::Links))?;
+    let wrong = worse(Seen(base, &text), Seen(then, &text), Bound::gentle())?;
     Ok(wrong.filter(|w| !matches!(w.about, About::Messages | About::Api)).map(|w| w.why))
 }
 

@@ -6,10 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
+use super::edit::Edit;
 use super::places;
 use super::plan::State;
 use super::text::Text;
 use crate::audit::{ApiVerdict, ResumeVerdict};
+use crate::chain::heal::Evidence;
 use crate::finding::{Fix, Severity};
 use crate::record::facts::{Id, Kind, Record};
 use crate::rules::counted;
@@ -33,6 +35,32 @@ impl Back {
 #[derive(Clone, Copy)]
 pub(super) struct Seen<'a>(pub(super) &'a State, pub(super) &'a Text);
 
+/// How much a change may take away.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// The furthest class of its edits.
+    class: Option<Fix>,
+    /// Whether a person decided which branch is used: what that takes away is announced.
+    decided: bool,
+}
+
+impl Bound {
+    /// That of some edits.
+    pub fn of<'a>(edits: impl Iterator<Item = &'a Edit> + Clone) -> Self {
+        let class = edits.clone().map(|e| e.class).max();
+        Bound { class, decided: edits.clone().any(|e| e.evidence == Some(Evidence::Decided)) }
+    }
+
+    /// Nothing that comes back may go.
+    pub(super) fn gentle() -> Self {
+        Bound { class: Some(Fix::Links), decided: false }
+    }
+
+    fn is_gentle(self) -> bool {
+        self.class.is_none_or(|c| c <= Fix::Links)
+    }
+}
+
 /// What would be worse.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Worse {
@@ -40,6 +68,8 @@ pub struct Worse {
     pub why: String,
     /// What it is about.
     pub about: About,
+    /// The leaf that would be used instead, where a person can decide for it.
+    pub leaf: Option<String>,
 }
 
 /// What a step makes worse.
@@ -58,7 +88,11 @@ pub enum About {
 impl Worse {
     /// Anything else.
     pub fn other(why: String) -> Self {
-        Worse { why, about: About::Other }
+        Worse::about(About::Other, why)
+    }
+
+    fn about(about: About, why: String) -> Self {
+        Worse { why, about, leaf: None }
     }
 
     /// Whether a further step may make up for it.
@@ -79,21 +113,24 @@ pub struct TakenBack {
 /// What is worse afterwards, if anything: a message that no longer comes back, a session that no longer loads, a history
 /// that the API refuses, a finding at warning or above that was not there. What a longer chain brings to light of its own
 /// messages was there before; it is no loss as long as the API takes it.
-pub(super) fn worse(before: Seen<'_>, after: Seen<'_>, class: Option<Fix>) -> io::Result<Option<Worse>> {
-    let gentle = class.is_none_or(|c| c <= Fix::Links);
+pub(super) fn worse(before: Seen<'_>, after: Seen<'_>, bound: Bound) -> io::Result<Option<Worse>> {
+    let gentle = bound.is_gentle();
     let (was, is) = (before.0, after.0);
     let loads = |s: &State| !s.refused && s.resume.verdict != ResumeVerdict::None;
     if gentle && (is.refused && !was.refused || loads(was) && !loads(is)) {
-        return Ok(Some(Worse { why: "the session would no longer load".to_owned(), about: About::Loading }));
+        return Ok(Some(Worse::about(About::Loading, "the session would no longer load".to_owned())));
     }
-    if gentle && let Some(why) = no_longer(before, after)? {
-        return Ok(Some(Worse { why, about: About::Messages }));
+    if gentle
+        && !bound.decided
+        && let Some(why) = no_longer(before, after)?
+    {
+        return Ok(Some(Worse::about(About::Messages, why)));
     }
     if is.api == ApiVerdict::Refused && was.api != ApiVerdict::Refused && loads(was) {
         let why = format!("the API would refuse every prompt ({})", is.api_codes.join(", "));
-        return Ok(Some(Worse { why, about: About::Api }));
+        return Ok(Some(Worse::about(About::Api, why)));
     }
-    let longer = is.messages.len() > was.messages.len();
+    let longer = is.messages.len() > was.messages.len() || bound.decided;
     let counts = loud(was);
     let new = loud(is).into_iter().find_map(|(code, n)| {
         let uncovered = longer && matches!(code.as_bytes().first(), Some(b'T' | b'M' | b'S'));
@@ -112,10 +149,9 @@ pub(super) fn loud(state: &State) -> BTreeMap<&'static str, u64> {
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.
-pub(super) fn tail_gone(before: &State, after: &Session, class: Option<Fix>) -> Option<String> {
-    let gentle = class.is_none_or(|c| c <= Fix::Links);
+pub(super) fn tail_gone(before: &State, after: &Session, bound: Bound) -> Option<String> {
     let there = before.tail.is_none() || after.graph.find(before.tail, &after.facts).is_some();
-    (gentle && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
+    (bound.is_gentle() && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
 }
 
 /// Whether a step leaves no record that a loader knows: that file is no session, or one of which nothing can be won, and
@@ -127,7 +163,7 @@ pub(super) fn emptied(after: &Session) -> Option<String> {
 }
 
 /// Which messages no longer come back, and which do instead; none when all still do.
-fn no_longer(before: Seen<'_>, after: Seen<'_>) -> io::Result<Option<String>> {
+pub(super) fn no_longer(before: Seen<'_>, after: Seen<'_>) -> io::Result<Option<String>> {
     let gone = missing(before, after)?;
     if gone.is_empty() {
         return Ok(None);

@@ -14,7 +14,7 @@ use crate::session::Shape;
 pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
     let session = context.session;
     let loaded = count(session.chain.messages.len());
-    let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.chain.messages.len()));
+    let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
     let says = |code: &str| findings.iter().any(|f| f.rule.code == code);
     let verdict = if says("C211") {
         ResumeVerdict::None

@@ -17,6 +17,7 @@ use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, St
 use crate::repair::checkpoints;
 use crate::repair::proof::{self, Promise};
 use crate::repair::text::Text;
+use crate::repair::worse::Bound;
 use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
@@ -214,10 +215,10 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
     };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {
-            let class = plan.edits.iter().map(|e| e.edit.class).max();
+            let bound = Bound::of(plan.edits.iter().map(|e| &e.edit));
             let file = discovery.files.get(plan.file as usize).ok_or(io::ErrorKind::NotFound)?;
             let text = Text::new(&discovery.open(file)?).spliced(&plan.splices);
-            let promise = Promise { before, after, answers: &plan.answers, class, text: &text };
+            let promise = Promise { before, after, answers: &plan.answers, bound, text: &text };
             let wrong = match world {
                 Some(world) => world.ask(discovery, plan.file, options.live, |store| {
                     proof::repaired(&promise, session, options, Some(store), &meter)

@@ -30,7 +30,7 @@ use crate::finding::{Finding, Fix, Severity};
 use crate::repair::plan::{self, Plan, Planned, Quarantined};
 use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
-use crate::repair::worse::{About, TakenBack, Worse};
+use crate::repair::worse::{About, Bound, TakenBack, Worse};
 use crate::repair::{checkpoints, leaf};
 use crate::rules::Context;
 use crate::rules::checkpoints::index_findings;
@@ -311,7 +311,7 @@ impl Work<'_> {
             sum.survey.standing.insert(n, Standing::of_state(&planned.before));
             return Ok(());
         }
-        let mends = mend::beyond(again, &planned.left, &options, self.meter)?;
+        let mends = mend::beyond(again, &planned, &options, self.meter)?;
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let withheld = self.withheld(&context, &planned, &options)?;
         let mut plan = self.session_plan(&context, planned, &options, mends)?;
@@ -385,9 +385,9 @@ impl Work<'_> {
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let text = &planned.text;
         let result = Session::read(context.path.to_owned(), text.source(), context.dialect, shape, self.meter)?;
-        let class = planned.edits.iter().map(|e| e.edit.class).max();
+        let bound = Bound::of(planned.edits.iter().map(|e| &e.edit));
         let promise =
-            Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, class, text };
+            Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, bound, text };
         match self.world {
             Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
                 proof::repaired(&promise, result, options, Some(store), self.meter)

@@ -49,7 +49,8 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         return;
     }
     let lost: Vec<u32> = healed.lost(&session.chain).collect();
-    let more = healed.chain.messages.len() > session.chain.messages.len();
+    let expected = healed.expected(&session.chain);
+    let more = expected > session.chain.messages.len();
     if lost.is_empty() || (!more && healed.foreign.is_empty()) {
         return;
     }
@@ -97,7 +98,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         .effect(format!(
             "{loader} brings back {} of {}",
             session.chain.messages.len(),
-            counted(healed.chain.messages.len() as u64, "message")
+            counted(expected as u64, "message")
         ))
         .fact("messages_lost", lost.len())
         .fact("records_lost", records);
