@@ -10,7 +10,7 @@ use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::metrics::usage::SessionUsage;
 use crate::record::document::{self, Document};
-use crate::record::facts::{Facts, Kind, Record};
+use crate::record::facts::{Facts, Record};
 use crate::record::{again, pass};
 use crate::store::Source;
 use crate::store::meter::Meter;

@@ -159,7 +159,7 @@ impl Healed {
 }
 
 /// Those of some messages that hold nothing but results whose calls no record has.
-fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
+pub fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
     let only_results = |n: &u32| {
         let blocks = facts.blocks_of(&facts.records[*n as usize]);
         !blocks.is_empty() && blocks.iter().all(|b| b.kind == BlockKind::Result)

@@ -30,6 +30,8 @@ const BROKEN: [&str; 7] = ["C201", "C202", "C203", "C204", "C205", "C209", "C213
 pub enum Decision {
     /// This record gets this parent.
     Link(u32, u32),
+    /// The record stands inside a damaged line: what mends that line may take the branch that it ends.
+    Damaged,
     /// It is so already.
     Holds,
     /// The record that it names is not there.
@@ -43,9 +45,16 @@ pub fn find(session: &Session, id: &str) -> Option<u32> {
     session.graph.find(Id::of(id.as_bytes()), &session.facts)
 }
 
+/// Whether a session has a record of this id, on a line of its own or inside a damaged one.
+pub fn has(session: &Session, id: &str) -> bool {
+    find(session, id).is_some() || session.facts.hidden.iter().any(|r| r.id == Id::of(id.as_bytes()))
+}
+
 /// What `--leaf ID` comes to; none when the session has no such record.
 pub fn of_leaf(session: &Session, id: &str) -> Option<Decision> {
-    let leaf = find(session, id)?;
+    let Some(leaf) = find(session, id) else {
+        return has(session, id).then_some(Decision::Damaged);
+    };
     if is_used(session, leaf) {
         return Some(Decision::Holds);
     }
@@ -74,7 +83,17 @@ pub fn of_leaf(session: &Session, id: &str) -> Option<Decision> {
 /// The id of the leaf that another state of a session uses, where a person can decide for it.
 pub(super) fn instead(session: &Session, other: &Session) -> Option<String> {
     let id = other.id(other.chain.leaf?)?.lossy();
-    matches!(of_leaf(session, &id), Some(Decision::Link(..))).then_some(id)
+    matches!(of_leaf(session, &id), Some(Decision::Link(..) | Decision::Damaged)).then_some(id)
+}
+
+/// Whether a person decided for what mends a damaged line, by the leaf that stood in it and is used behind it.
+pub(super) fn decides(before: &Session, after: &Session, relink: &Relink) -> bool {
+    relink.leaf.as_ref().is_some_and(|id| find(before, id).is_none() && uses(after, relink))
+}
+
+/// Whether the leaf that a person named is used.
+pub(super) fn uses(session: &Session, relink: &Relink) -> bool {
+    relink.leaf.as_ref().and_then(|id| find(session, id)).is_some_and(|leaf| is_used(session, leaf))
 }
 
 /// What `--relink CHILD=PARENT` comes to; none when the session has no such child.

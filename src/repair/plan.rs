@@ -5,14 +5,14 @@
 
 use std::io;
 
-use super::edit::Edit;
+use super::edit::{Action, Edit};
 use super::links::Relink;
 use super::text::{Splice, Text};
 use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, loud, no_longer, tail_gone, worse};
 use super::{asked, bytes, content, leaf, links, places};
 use crate::audit::{ApiVerdict, Resume};
 use crate::chain::Mode;
-use crate::chain::heal::Evidence;
+use crate::chain::heal::{Evidence, answers_to_nothing};
 use crate::finding::{Fact, Finding, Fix, Severity};
 use crate::record::facts::{Id, flag};
 use crate::rules::gate::Gate;
@@ -82,6 +82,13 @@ pub struct State {
     pub(super) refused: bool,
     /// The id that a running agent would append to.
     pub(super) tail: Id,
+}
+
+impl State {
+    /// Whether a message of this id comes back.
+    pub fn comes_back(&self, id: Option<Id>) -> bool {
+        self.messages.iter().any(|m| m.is(id))
+    }
 }
 
 /// A plan for one session, or for one checkpoint index.
@@ -213,12 +220,13 @@ impl Planner<'_> {
 
     /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
     fn taken(&self, now: &Stage, code: &'static str, way: Vec<Edit>) -> io::Result<Result<Stage, Worse>> {
-        let bound = Bound::of(way.iter());
         let mut next = self.step(now, &way)?;
-        let idle = idle(code, &way, &now.state, &next.state).map(Worse::other);
+        let decided = leaf::decides(&now.session, &next.session, &self.options.relink);
+        let bound = Bound::of(way.iter()).or_decided(decided);
+        let idle = idle(code, &way, now, &next).map(Worse::other);
         let unproven = leaf::unproven(code, &next.session, &self.options.relink).map(Worse::other);
         let Some(worse) = self.worse(now, &next, bound)?.or(unproven) else {
-            if code == leaf::STEP
+            if bound.is_decided()
                 && let Some(loss) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
             {
                 next.edits.iter_mut().skip(now.edits.len()).for_each(|e| e.edit.reason.push_str(&format!("; {loss}")));
@@ -249,7 +257,7 @@ impl Planner<'_> {
             for way in self.ways(now, code)? {
                 let next = self.step(now, &way)?;
                 let worse = self.worse(now, &next, Bound::of(way.iter()))?;
-                if worse.is_none() && idle(code, &way, &now.state, &next.state).is_none() {
+                if worse.is_none() && idle(code, &way, now, &next).is_none() {
                     return Ok(Some(next));
                 }
             }
@@ -367,9 +375,19 @@ pub(crate) fn ways(
 
 /// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
 /// link that needs them. What a message says is not changed for an answer that answers nothing.
-fn idle(code: &str, way: &[Edit], before: &State, after: &State) -> Option<String> {
+/// A link that brings back nothing but results of no call is none that anyone needs.
+fn idle(code: &str, way: &[Edit], now: &Stage, next: &Stage) -> Option<String> {
+    let (before, after) = (&now.state, &next.state);
     let read = way.iter().any(|e| e.evidence == Some(Evidence::Legible));
     let longer = after.messages.len() > before.messages.len();
+    let of_use = |stage: &Stage| {
+        let chain = &stage.session.chain;
+        chain.messages.len() - answers_to_nothing(&stage.session.facts, &chain.messages).len()
+    };
+    let links = way.iter().any(|e| e.action == Action::SetParent && e.evidence != Some(Evidence::Decided));
+    if links && longer && of_use(next) <= of_use(now) {
+        return Some("it would bring back nothing but results of no call".to_owned());
+    }
     if code == "C209" && !read && !longer {
         return Some("ids that are made up would bring nothing back".to_owned());
     }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::leaf;
 use super::plan::{self, Options, State, state};
 use super::text::Text;
 use super::worse::{About, Bound, Seen, emptied, tail_gone, worse};
@@ -62,7 +63,8 @@ pub fn repaired(
     let then = state(&result, options);
     let mut wrong = differences(promise.after, &then);
     let base = Text::new(promise.text.base());
-    wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), promise.bound)?.map(|w| w.why));
+    let bound = promise.bound.or_decided(leaf::uses(&result, &options.relink));
+    wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), bound)?.map(|w| w.why));
     wrong.extend(tail_gone(promise.before, &result, promise.bound));
     wrong.extend(emptied(&result));
     let loud = counts(&then.findings);
@@ -74,9 +76,11 @@ pub fn repaired(
         }
     }
     if let Some(store) = store {
-        wrong.extend(
-            new_codes(store.now, &(store.with)(&result)).map(|code| format!("{code} would be new in the store")),
-        );
+        // What a fork lacks it lacked before: a record that can be read again says so.
+        let fewer = then.messages.len() < promise.before.messages.len();
+        let with = (store.with)(&result);
+        let new = new_codes(store.now, &with).filter(|code| fewer || *code != "S527");
+        wrong.extend(new.map(|code| format!("{code} would be new in the store")));
     }
     let again = plan::plan(result, options, meter)?;
     if !again.is_empty() {

@@ -26,6 +26,10 @@ pub(super) struct Back {
 }
 
 impl Back {
+    pub(super) fn is(&self, id: Option<Id>) -> bool {
+        id == Some(self.id)
+    }
+
     pub(super) fn of(record: &Record) -> Self {
         Back { id: record.id, offset: record.offset, length: u64::from(record.length) }
     }
@@ -49,6 +53,16 @@ impl Bound {
     pub fn of<'a>(edits: impl Iterator<Item = &'a Edit> + Clone) -> Self {
         let class = edits.clone().map(|e| e.class).max();
         Bound { class, decided: edits.clone().any(|e| e.evidence == Some(Evidence::Decided)) }
+    }
+
+    /// The same, where a person may have decided in another way than by a link.
+    pub(super) fn or_decided(self, decided: bool) -> Self {
+        Bound { decided: self.decided || decided, ..self }
+    }
+
+    /// Whether a person decided.
+    pub(super) fn is_decided(self) -> bool {
+        self.decided
     }
 
     /// Nothing that comes back may go.

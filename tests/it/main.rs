@@ -43,6 +43,8 @@ mod predict;
 mod reading_laws;
 #[cfg(unix)]
 mod readme;
+#[cfg(unix)]
+mod repair_branches;
 mod repair_laws;
 #[cfg(unix)]
 mod repair_named;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::chain::heal::Evidence;
+use crate::record::facts::Id;
 use crate::repair::leaf::{self, Decision};
 use crate::repair::links::Relink;
 use crate::repair::plan::Plan;
@@ -47,6 +48,8 @@ pub fn link_words(child: &str, parent: &str) -> String {
 pub(super) struct Open {
     what: String,
     decision: Decision,
+    /// The leaf that it names.
+    leaf: Option<Id>,
     /// Where the record begins whose parent changes.
     offset: u64,
 }
@@ -62,7 +65,8 @@ pub(super) fn about(session: &Session, relink: &Relink) -> Vec<Open> {
             Decision::Link(child, _) => session.record(child).offset,
             _ => 0,
         };
-        Some(Open { what, decision, offset })
+        let leaf = relink.leaf.as_ref().map(|id| Id::of(id.as_bytes()));
+        Some(Open { what, decision, leaf, offset })
     };
     leaf.chain(links).filter_map(open).collect()
 }
@@ -71,13 +75,16 @@ pub(super) fn about(session: &Session, relink: &Relink) -> Vec<Open> {
 pub(super) fn became(open: Vec<Open>, path: &std::path::Path, plan: &Plan) -> Vec<Decided> {
     let is_planned =
         |offset: u64| plan.edits.iter().any(|e| e.edit.evidence == Some(Evidence::Decided) && e.offset == offset);
-    let one = |Open { what, decision, offset }: Open| {
+    let not_taken = || match leaf::why_not(&plan.taken_back) {
+        Some(why) => format!("was not taken: {why}"),
+        None => "was not taken: the record cannot be changed without losing something of it".to_owned(),
+    };
+    let one = |Open { what, decision, leaf, offset }: Open| {
         let became = match decision {
             Decision::Link(..) if is_planned(offset) => Became::Planned,
-            Decision::Link(..) => Became::Refused(match leaf::why_not(&plan.taken_back) {
-                Some(why) => format!("was not taken: {why}"),
-                None => "was not taken: the record cannot be changed without losing something of it".to_owned(),
-            }),
+            Decision::Link(..) => Became::Refused(not_taken()),
+            Decision::Damaged if plan.after.comes_back(leaf) => Became::Planned,
+            Decision::Damaged => Became::Refused("was not taken: its damaged line is not mended".to_owned()),
             Decision::Holds => Became::Holds,
             Decision::Absent(why) => Became::Absent(why),
             Decision::Cannot(why) => Became::Refused(format!("was not taken: {why}")),

@@ -14,7 +14,7 @@ pub(super) fn why_left(finding: &Finding, mends: &[Mend], taken_back: &[TakenBac
         return match (further, &ask.leaf, ask.nearest && !options.relink.nearest) {
             (_, Some(leaf), _) => match taken_back.filter(|t| t.worse.leaf.as_ref() == Some(leaf)) {
                 Some(TakenBack { worse, .. }) => {
-                    format!("it takes a decision, --leaf {leaf}: without it {}", worse.why)
+                    format!("it takes a decision, --leaf {leaf}: {}", worse.why)
                 }
                 None => format!("it takes a decision: --leaf {leaf} gives that leaf its place back"),
             },

@@ -223,7 +223,7 @@ impl Work<'_> {
         let context = Context { session: &hand.session, live: hand.live, now, places: PLACES };
         let audit = keep::judge(n, &context, &Gate::default());
         let decided = !decided::about(&hand.session, &self.options.plan.relink).is_empty();
-        if self.options.plan.relink.leaf.iter().any(|id| leaf::find(&hand.session, id).is_some()) {
+        if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&hand.session, id)) {
             sum.leaf_in.push(hand.path.clone());
         }
         let asked = audit.findings().iter().any(|f| self.asks_for(f));

@@ -11,12 +11,9 @@ use crate::rules::{Collector, Context, counted};
 use crate::session::Shape;
 
 pub(super) fn check(view: &View<'_>, found: &mut Collector) {
-    let session = view.context.session;
     headers(view, found);
     versions(view.context, found);
-    if session.shape != Shape::Sidechain {
-        stops_short(view, found);
-    }
+    stops_short(view, found);
     not_loadable(view.context, found);
     linear(view, found);
 }

@@ -22,6 +22,7 @@ use sid_audit::record::facts::flag;
 use sid_audit::repair::links::Relink;
 use sid_audit::repair::plan::{self, Options, Plan};
 use sid_audit::repair::proof::{self, Promise};
+use sid_audit::repair::worse::Bound;
 use sid_audit::rules::gate::Gate;
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::meter::Meter;
@@ -103,7 +104,8 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
         return Err("the original does not come back".to_owned());
     }
     let class = plan.edits.iter().map(|e| e.edit.class).max();
-    let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, class, text: &plan.text };
+    let bound = Bound::of(plan.edits.iter().map(|e| &e.edit));
+    let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, bound, text: &plan.text };
     let wrong = proof::repaired(&promise, case.session(&new), &options, None, &Meter::default()).unwrap();
     if !wrong.told.is_empty() {
         return Err(format!("does not pass its proof: {:?}; edits {}", wrong.told, told(&plan)));
