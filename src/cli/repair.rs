@@ -510,6 +510,8 @@ impl Repair<'_> {
             }
             return nothing;
         };
+        let mut writing = interrupt::writing();
+        *writing = true;
         let text = format!("repair of {}", counted(chosen.len() as u64, "file"));
         let mut run = Run::begin(locked, &text);
         let door = self.arguments.door();

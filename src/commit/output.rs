@@ -9,6 +9,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::content::parent;
 use super::protect;
@@ -24,6 +25,22 @@ pub struct Output {
     temp: Option<PathBuf>,
     target: PathBuf,
     new: bool,
+}
+
+/// The files of outputs that have not got their name.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what unfinished outputs have written, because the program ends. None can begin while the answer is held.
+pub fn abandon() -> MutexGuard<'static, Vec<PathBuf>> {
+    let mut temps = unfinished();
+    for temp in temps.drain(..) {
+        let _ = std::fs::remove_file(temp);
+    }
+    temps
 }
 
 /// Begins a report at `path`, over the one that may be there.
@@ -121,7 +138,9 @@ fn beside(target: PathBuf, new: bool, private: bool) -> Result<Output, Error> {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     let _ = private;
+    let mut unfinished = unfinished();
     let file = step("create", || options.open(&temp)).map_err(|e| Error::io("write", &target, e))?;
+    unfinished.push(temp.clone());
     Ok(Output { file, temp: Some(temp), target, new })
 }
 
@@ -159,6 +178,7 @@ impl Output {
             step("rename", || std::fs::rename(&temp, &target)).map_err(trouble)?;
         }
         self.temp = None;
+        unfinished().retain(|other| *other != temp);
         #[cfg(unix)]
         step("sync folder", || File::open(parent(&target))?.sync_all()).map_err(trouble)?;
         Ok(())
@@ -179,6 +199,7 @@ impl Drop for Output {
     fn drop(&mut self) {
         if let Some(temp) = &self.temp {
             let _ = std::fs::remove_file(temp);
+            unfinished().retain(|other| other != temp);
         }
     }
 }

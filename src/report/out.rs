@@ -226,6 +226,8 @@ pub fn ask(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{} [y/N] ", visible(question))?;
     stderr.flush()?;
+    // Others may have something to say while the answer is awaited.
+    drop(stderr);
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))

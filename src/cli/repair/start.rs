@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::{Repair, past};
 use crate::audit::repair::{Refused, back};
+use crate::cli::interrupt;
 use crate::commit::{self, Journal, Locked};
 use crate::report::out;
 
@@ -27,6 +28,7 @@ impl Started {
     pub(super) fn new(repair: &Repair<'_>, journal: Option<&Journal>) -> Self {
         let mut started = Started::default();
         let Some(journal) = journal else { return started };
+        let _writing = interrupt::writing();
         match journal.lock() {
             Ok(locked) => {
                 past::tell_recovered(&locked);
