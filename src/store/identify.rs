@@ -1,7 +1,8 @@
 //! One file, identified: from its name alone where that tells, else from its records.
 //!
 //! In an agent's session folder a file under a name that the agent reads is a session, however damaged. Anywhere else it
-//! is one only if a record in it is one that an agent writes: a person may pass every file of a folder.
+//! is one only if a record in it is one that an agent writes: a person may pass every file of a folder. A file that holds
+//! nothing at all is an empty session where the sessions beside it are of one agent.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,12 +10,18 @@ use std::path::Path;
 
 use super::classify::{self, FileKind, Named, Names};
 use super::discover::FileEntry;
-use super::handle::Handle;
+use super::handle::{EntryKind, Handle};
 use super::home::is_named_by_id;
 use super::layout::Layout;
 use super::sniff::{Document, Seen, Shape, recognise, sniff, sniff_document};
 use super::source::Source;
 use crate::dialect::Dialect;
+
+/// How many files beside one that holds nothing are asked whose they are.
+const NEIGHBOURS: usize = 16;
+
+/// A file that holds nothing is looked at up to here.
+const BLANK: u64 = 64 * 1024;
 
 /// What a passed file is.
 pub(super) struct Passed {
@@ -27,7 +34,7 @@ pub(super) struct Passed {
 pub(super) fn passed(
     layout: Layout,
     insist: Option<Dialect>,
-    folder: &Path,
+    (folder, handle): (&Path, &Handle),
     name: &OsStr,
     source: &Source,
 ) -> io::Result<Passed> {
@@ -55,10 +62,15 @@ pub(super) fn passed(
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
         _ => {
             let seen = recognise(source, insist)?;
-            return Ok(Passed {
-                kind: by_records(seen, bytes).unwrap_or(FileKind::Foreign),
-                dialect: agreed(seen.shape.dialect(), layout),
-            });
+            let dialect = agreed(seen.shape.dialect(), layout);
+            if is_blank(bytes, source)? {
+                let (mut beside, _) = handle.list(usize::MAX);
+                beside.retain(|entry| entry.kind == EntryKind::File);
+                beside.sort_by(|a, b| a.name.cmp(&b.name));
+                let beside = beside.iter().map(|entry| entry.name.as_encoded_bytes());
+                return Ok(empty(insist.or(dialect).or_else(|| neighbours(handle, bytes, beside))));
+            }
+            return Ok(Passed { kind: by_records(seen, bytes).unwrap_or(FileKind::Foreign), dialect });
         }
     };
     Ok(Passed { kind, dialect: agreed(sniff(source)?.dialect(), layout) })
@@ -103,8 +115,10 @@ pub(super) fn found(
             _ if classify::is_sidechain_name(stem, names) => (FileKind::Sidechain, None),
             _ => (FileKind::Main, None),
         },
-        Named::AskAny => {
-            let seen = recognise(&handle.open_file(name)?, insist.or(layout.dialect()))?;
+        Named::AskAny => 'told: {
+            let source = handle.open_file(name)?;
+            let seen = recognise(&source, insist.or(layout.dialect()))?;
+            let told = seen.shape.dialect();
             let kind = match by_records(seen, bytes) {
                 Some(FileKind::History) => FileKind::History,
                 Some(_) if classify::is_sync_copy(bytes, names) => FileKind::SyncCopy,
@@ -112,9 +126,14 @@ pub(super) fn found(
                     FileKind::Other
                 }
                 Some(kind) => kind,
+                None if is_blank(bytes, &source)? => {
+                    let known = insist.or(layout.dialect());
+                    let passed = empty(known.or_else(|| neighbours(handle, bytes, names.0.iter().copied())));
+                    break 'told (passed.kind, passed.dialect);
+                }
                 None => FileKind::Foreign,
             };
-            (kind, seen.shape.dialect())
+            (kind, told)
         }
         Named::AskJson => match sniff_document(&handle.open_file(name)?)? {
             Some(Document::Whole) => (FileKind::Whole, Some(Dialect::Sid)),
@@ -133,4 +152,29 @@ fn agreed(told: Option<Dialect>, layout: Layout) -> Option<Dialect> {
         (Some(Dialect::Pi), Some(Dialect::Openclaw)) => Some(Dialect::Openclaw),
         (told, place) => told.or(place),
     }
+}
+
+/// Whether a `.jsonl` holds nothing.
+fn is_blank(name: &[u8], source: &Source) -> io::Result<bool> {
+    let small = name.ends_with(b".jsonl") && source.size() <= BLANK;
+    Ok(small && source.read_range(0, BLANK)?.trim_ascii().is_empty())
+}
+
+/// A file that holds nothing, with the agent that it would be of.
+fn empty(dialect: Option<Dialect>) -> Passed {
+    Passed { kind: if dialect.is_some() { FileKind::Main } else { FileKind::Foreign }, dialect }
+}
+
+/// Whose the sessions beside a file are, where they are all of one agent.
+fn neighbours<'n>(handle: &Handle, name: &[u8], beside: impl Iterator<Item = &'n [u8]>) -> Option<Dialect> {
+    let others = beside.filter(|other| *other != name && other.ends_with(b".jsonl")).take(NEIGHBOURS);
+    let told = others.filter_map(|other| {
+        // A name that is no text is no agent's.
+        let source = handle.open_file(OsStr::new(std::str::from_utf8(other).ok()?)).ok()?;
+        sniff(&source).ok()?.dialect()
+    });
+    let mut told: Vec<Dialect> = told.collect();
+    told.sort_unstable();
+    told.dedup();
+    if let [dialect] = told[..] { Some(dialect) } else { None }
 }

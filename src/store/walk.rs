@@ -106,9 +106,9 @@ impl Walk {
         let Some(name) = plan.real.file_name().map(OsStr::to_owned) else { return };
         let opened = Handle::open_root(&folder).and_then(|handle| {
             let (id, mtime_ms) = handle.itself()?;
-            Ok((id, mtime_ms, Source::open(&plan.real)?, handle.stat(&name)?.mtime_ms))
+            Ok((id, mtime_ms, Source::open(&plan.real)?, handle.stat(&name)?.mtime_ms, handle))
         });
-        let (id, folder_mtime, source, mtime_ms) = match opened {
+        let (id, folder_mtime, source, mtime_ms, handle) = match opened {
             Ok(opened) => opened,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be opened: {e}")),
         };
@@ -120,7 +120,7 @@ impl Walk {
 
         let place = self.place(plan.root, &folder);
         let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
-        let passed = match identify::passed(layout, self.insist, &folder, &name, &source) {
+        let passed = match identify::passed(layout, self.insist, (&folder, &handle), &name, &source) {
             Ok(passed) => passed,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
         };
