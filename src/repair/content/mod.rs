@@ -82,6 +82,8 @@ impl Targets {
                     blocks.extend(usize::try_from(*index));
                 }
             }
+        }
+        for blocks in by_record.values_mut() {
             blocks.sort_unstable();
             blocks.dedup();
         }

@@ -1,6 +1,6 @@
 //! Calls and results: orphan calls get a result that says the outcome is unknown, what no request may hold leaves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 use super::Targets;
@@ -36,26 +36,34 @@ pub(super) fn alone(session: &Session, targets: &Targets) -> Targets {
             _ => {}
         }
     }
-    let lonely = |n: u32, index: usize| {
-        let mut blocks = facts.blocks_of(session.record(n)).iter().filter(|b| usize::from(b.index) == index);
-        !blocks.any(|b| {
-            let wanted = match b.kind {
-                BlockKind::Call => false,
-                BlockKind::Result => true,
-                _ => return false,
-            };
-            elsewhere.contains(&(wanted, b.id))
-        })
-    };
     let mut by_record = BTreeMap::new();
     for (n, blocks) in targets.iter() {
-        let alone: Vec<usize> = blocks.iter().copied().filter(|&i| lonely(n, i)).collect();
+        let in_company = facts.blocks_of(session.record(n)).iter().filter(|b| match b.kind {
+            BlockKind::Call => elsewhere.contains(&(false, b.id)),
+            BlockKind::Result => elsewhere.contains(&(true, b.id)),
+            _ => false,
+        });
+        let in_company: BTreeSet<usize> = in_company.map(|b| usize::from(b.index)).collect();
+        let alone: Vec<usize> = blocks.iter().copied().filter(|i| !in_company.contains(i)).collect();
         // A record of pi is one result, and its finding may name no block.
-        if !alone.is_empty() || (blocks.is_empty() && lonely(n, 0)) {
+        if !alone.is_empty() || (blocks.is_empty() && !in_company.contains(&0)) {
             by_record.insert(n, alone);
         }
     }
     Targets { by_record }
+}
+
+/// The record that was read last: the calls of one message come one after the other, and so do the results.
+#[derive(Default)]
+struct Last(Option<(u32, Option<Content>)>);
+
+impl Last {
+    fn read(&mut self, session: &Session, n: u32) -> io::Result<Option<&Content>> {
+        if self.0.as_ref().is_none_or(|(last, _)| *last != n) {
+            self.0 = Some((n, Content::read(session, session.record(n))?));
+        }
+        Ok(self.0.as_ref().and_then(|(_, content)| content.as_ref()))
+    }
 }
 
 /// The shortest id that can be told from another without its punctuation.
@@ -65,27 +73,37 @@ const TELLING: usize = 8;
 pub(super) fn reunited(session: &Session, code: &'static str) -> io::Result<Vec<Edit>> {
     let (pairing, sent) = (Pairing::new(session), session.sent());
     let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    let mut open: Vec<(u32, String, String)> = Vec::new();
+    let dangling: Vec<_> = pairing.results.iter().filter(|r| r.state == State::Dangling).collect();
+    if dangling.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut last, mut lengths) = (Last::default(), BTreeSet::new());
+    let mut open: HashMap<String, Vec<(u32, String)>> = HashMap::new();
     for call in pairing.calls.iter().filter(|c| c.answer == NONE) {
         let n = sent.rows[call.row as usize].record;
-        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let Some(content) = last.read(session, n)? else { continue };
         let index = sent.blocks(&session.facts, n).get(call.block as usize).map(|b| usize::from(b.index));
-        let id = index.and_then(|i| content.item(i)).and_then(|c| c.get("id")).and_then(|id| id.string());
-        open.extend(id.map(|id| (call.row, plain(&id), id)).filter(|(_, plain, _)| plain.len() >= TELLING));
+        let Some(id) = index.and_then(|i| content.item(i)?.get("id")?.string()) else { continue };
+        let plain = plain(&id);
+        if plain.len() >= TELLING {
+            lengths.insert(plain.len());
+            open.entry(plain).or_default().push((call.row, id));
+        }
     }
     let mut found: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
-    for result in pairing.results.iter().filter(|r| r.state == State::Dangling && !open.is_empty()) {
+    for result in dangling.iter().filter(|_| !open.is_empty()) {
         let n = sent.rows[result.row as usize].record;
-        let Some(id) = result_id(session, n, result.block)? else { continue };
+        let Some(id) = result_id(session, n, result.block, &mut last)? else { continue };
         let id = plain(&id);
-        let fits = |call: &&(u32, String, String)| {
-            let behind = id.strip_prefix(call.1.as_str());
-            let digits = call.1.ends_with(|c: char| c.is_ascii_digit());
-            call.0 < result.row && behind.is_some_and(|b| !(digits && b.starts_with(|c: char| c.is_ascii_digit())))
-        };
-        let mut fitting = open.iter().filter(fits);
-        if let (Some(call), None) = (fitting.next(), fitting.next()) {
-            found.entry(call.2.clone()).or_default().push((n, result.block));
+        let mut fitting = lengths.range(..=id.len()).flat_map(|&length| {
+            let (begin, behind) = id.split_at(length);
+            let digits = |text: &str, end: fn(&str) -> Option<char>| end(text).is_some_and(|c| c.is_ascii_digit());
+            let cut = digits(begin, |text| text.chars().last()) && digits(behind, |text| text.chars().next());
+            let calls = if cut { None } else { open.get(begin) };
+            calls.into_iter().flatten().filter(|(row, _)| *row < result.row)
+        });
+        if let (Some((_, call)), None) = (fitting.next(), fitting.next()) {
+            found.entry(call.clone()).or_default().push((n, result.block));
         }
     }
     let mut edits = Vec::new();
@@ -316,7 +334,7 @@ pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edi
     let pairing = Pairing::new(session);
     let sent = session.sent();
     let mut edits = Vec::new();
-    let mut taken: BTreeSet<u32> = BTreeSet::new();
+    let (mut taken, mut last): (BTreeSet<u32>, _) = (BTreeSet::new(), Last::default());
     for call in pairing.calls.iter().filter(|c| c.again != Again::New) {
         let n = sent.rows[call.row as usize].record;
         if !targets.by_record.contains_key(&n) {
@@ -324,7 +342,7 @@ pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edi
         }
         let blocks = sent.blocks(&session.facts, n);
         let Some(index) = blocks.get(call.block as usize).map(|b| usize::from(b.index)) else { continue };
-        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let Some(content) = last.read(session, n)? else { continue };
         let Some(id) = content.item(index).and_then(|b| b.get("id")) else { continue };
         let mut seed = content.text.clone();
         seed.extend_from_slice(&index.to_le_bytes());
@@ -363,10 +381,14 @@ fn rename_result(session: &Session, code: &'static str, n: u32, place: u32, new:
 }
 
 /// The id of the call that a result names, as text.
-fn result_id(session: &Session, n: u32, place: u32) -> io::Result<Option<String>> {
-    let text = again::text(&session.source, session.record(n))?;
-    let root = Value::parse(&text);
-    Ok(root.and_then(|root| id_of_result(session, n, place, root)).and_then(|id| id.string()))
+fn result_id(session: &Session, n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
+    if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
+        let text = again::text(&session.source, session.record(n))?;
+        return Ok(Value::parse(&text).and_then(|root| root.at(&["message", "toolCallId"])?.string()));
+    }
+    let Some(content) = last.read(session, n)? else { return Ok(None) };
+    let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
+    Ok(index.and_then(|i| content.item(i)?.get("tool_use_id")?.string()))
 }
 
 fn id_of_result<'a>(session: &Session, n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
