@@ -143,3 +143,18 @@ fn a_path_that_is_not_there_is_named() {
         assert!(said(&outcome).contains("gone.jsonl"), "{command}: {}", said(&outcome));
     }
 }
+
+/// The system ends a program that writes beyond a limit, unless it has said that it wants to be told.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_of_the_report() {
+    let place = Place::new();
+    let report = place.temp.join("out").join("report.html");
+    fs::create_dir_all(report.parent().unwrap()).unwrap();
+    let limited = Run::new(Path::new("/bin/sh")).args(["-c", "ulimit -f 1; exec \"$0\" \"$@\""]);
+    let limited = limited.arg(env!("CARGO_BIN_EXE_sid-audit")).args(["scan", "--format", "html", "-o"]);
+    let outcome = limited.arg(&report).arg(&place.session).env("HOME", place.temp.join("home")).go();
+    assert_eq!(outcome.status, Some(2), "{}", said(&outcome));
+    assert!(said(&outcome).contains("could not be written"), "{}", said(&outcome));
+    assert_eq!(fs::read_dir(report.parent().unwrap()).unwrap().count(), 0);
+}

@@ -249,15 +249,21 @@ fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     let t = Temp::new();
     t.put("a.jsonl", PI_LINE);
     let blank = t.put("b.jsonl", " \n");
+    let elsewhere = Temp::new();
+    let lonely = elsewhere.put("b.jsonl", " \n");
+    let text = t.put("b.txt", " \n");
     let foreign = t.put("c.jsonl", "{\"a\":1}\n");
     let quoted = t.put("NOTES.md", &format!("# notes\n\none\n{PI_LINE}\n"));
-    for path in [&blank, &foreign, &quoted] {
+    for path in [&lonely, &text, &foreign, &quoted] {
         let found = find(path);
         assert_eq!((found.files[0].kind, path), (FileKind::Foreign, path));
     }
+    // One that holds nothing is what the sessions beside it are.
+    let found = find(&blank);
+    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(Dialect::Pi)));
     let found = find(&t.0);
     let kinds: Vec<FileKind> = found.files.iter().map(|file| file.kind).collect();
-    assert_eq!(kinds, [FileKind::Main, FileKind::Foreign, FileKind::Foreign]);
+    assert_eq!(kinds, [FileKind::Main, FileKind::Main, FileKind::Foreign]);
     let insisted = discover(&[foreign], Some(Dialect::Pi), &Environment::default());
     assert_eq!(insisted.files[0].kind, FileKind::Foreign);
 }
