@@ -17,11 +17,13 @@
 //! | [`rules`] | the registry of findings, one file per family |
 //! | [`repair`] | findings in, plan out; pure |
 //! | [`commit`] | the one door: durable replace, journal, output files |
+//! | [`agents`] | what each agent answers to the rooms above, a folder for each |
 //! | [`session`], [`audit`] | one session, and whole stores, through the rooms above |
 //! | [`predict`] | what a resume would do, state by state, and where the agent's rules err |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
 
+pub mod agents;
 pub mod audit;
 pub mod chain;
 pub mod checkpoint;

@@ -9,6 +9,7 @@ use crate::chain::sent::Sent;
 use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::metrics::usage::SessionUsage;
+use crate::record::agent::Records;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
 use crate::record::{again, pass};
@@ -38,6 +39,8 @@ pub struct Session {
     pub source: Source,
     /// Whose it is.
     pub dialect: Dialect,
+    /// What answers for that agent.
+    pub agent: &'static dyn Records,
     /// What it is.
     pub shape: Shape,
     /// What is known of its lines.
@@ -59,8 +62,15 @@ impl Session {
     ///
     /// # Errors
     /// Whatever the system says; `Interrupted` when the meter was stopped.
-    pub fn read(path: PathBuf, source: Source, dialect: Dialect, shape: Shape, meter: &Meter) -> io::Result<Self> {
-        let mut session = Session::read_unlinked(path, source, dialect, shape, meter)?;
+    pub fn read(
+        path: PathBuf,
+        source: Source,
+        agent: &'static dyn Records,
+        shape: Shape,
+        meter: &Meter,
+    ) -> io::Result<Self> {
+        let mut session = Session::read_unlinked(path, source, agent, shape, meter)?;
+        let dialect = session.dialect;
         if session.shape != Shape::Legacy {
             let facts = &session.facts;
             session.graph = Graph::new(dialect, facts);
@@ -81,23 +91,24 @@ impl Session {
     pub fn read_unlinked(
         path: PathBuf,
         source: Source,
-        dialect: Dialect,
+        agent: &'static dyn Records,
         shape: Shape,
         meter: &Meter,
     ) -> io::Result<Self> {
+        let dialect = agent.dialect();
         if shape == Shape::Legacy {
-            return Session::read_document(path, source);
+            return Session::read_document(path, source, agent);
         }
-        let facts = pass::read(&source, dialect, meter)?;
+        let facts = pass::read(&source, agent, meter)?;
         let shape = if chain::sid::is_side(dialect, &facts) { Shape::Sidechain } else { shape };
         let (graph, chain) = (Graph::new(dialect, &Facts::default()), Chain::none(None));
         let (sent, usage) = (OnceLock::new(), OnceLock::new());
-        Ok(Session { path, source, dialect, shape, facts, graph, chain, document: None, sent, usage })
+        Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None, sent, usage })
     }
 
-    fn read_document(path: PathBuf, source: Source) -> io::Result<Self> {
-        let (facts, document) = document::read(&source)?;
-        let graph = Graph::new(Dialect::Sid, &facts);
+    fn read_document(path: PathBuf, source: Source, agent: &'static dyn Records) -> io::Result<Self> {
+        let (facts, document) = document::read(&source, agent)?;
+        let graph = Graph::new(agent.dialect(), &facts);
         let all: Vec<u32> = (0..facts.records.len() as u32).collect();
         let chain = Chain {
             mode: Mode::File,
@@ -108,7 +119,8 @@ impl Session {
         Ok(Session {
             path,
             source,
-            dialect: Dialect::Sid,
+            dialect: agent.dialect(),
+            agent,
             shape: Shape::Legacy,
             facts,
             graph,

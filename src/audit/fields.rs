@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
 use super::spread::{Failed, spread};
 use super::{keep, layers};
+use crate::agents;
 use crate::metrics::catalogue::Catalogue;
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::checkpoints::holds_snapshot;
@@ -140,7 +141,13 @@ impl Run<'_> {
         };
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
-        let session = Session::read_unlinked(path, source, dialect, shape_of(file.kind), self.meter)?;
+        let session = Session::read_unlinked(
+            path,
+            source,
+            agents::reader(dialect, shape_of(file.kind)),
+            shape_of(file.kind),
+            self.meter,
+        )?;
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::agents;
 use crate::dialect::Dialect;
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
@@ -43,7 +44,13 @@ pub(super) fn read_again(discovery: &Discovery, stdin: Option<&Source>, n: u32, 
         return Err(io::ErrorKind::Interrupted.into());
     };
     let source = open(discovery, stdin, file)?;
-    Session::read_unlinked(discovery.path(file), source, dialect, shape_of(file.kind), &Meter::default())
+    Session::read_unlinked(
+        discovery.path(file),
+        source,
+        agents::reader(dialect, shape_of(file.kind)),
+        shape_of(file.kind),
+        &Meter::default(),
+    )
 }
 
 /// What kind of session a file is taken for before it is read.

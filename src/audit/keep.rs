@@ -6,8 +6,8 @@ use super::{Counts, Extra, FormatBy, SessionAudit};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::again;
+use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
-use crate::record::pass::streams;
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context, legal, resume};
 use crate::session::{Session, Shape};
@@ -48,7 +48,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
         shape: session.shape,
         mode: session.chain.mode,
         live,
-        stream: streams(session.dialect, session.source.size()),
+        stream: session.agent.cut(session.source.size()) == Cut::Separators,
         api,
         counts: Counts::of(
             session.dialect,

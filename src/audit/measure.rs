@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::files::{add_stdin, is_session_or_index, largest_first, open, read_again, shape_of};
 use super::keep;
 use super::spread::{Failed, spread};
+use crate::agents;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -207,7 +208,13 @@ impl Run<'_> {
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
         let given = self.again.unwrap_or_default().given(source.clone());
-        let session = Session::read_unlinked(path, given, dialect, shape_of(file.kind), self.meter)?;
+        let session = Session::read_unlinked(
+            path,
+            given,
+            agents::reader(dialect, shape_of(file.kind)),
+            shape_of(file.kind),
+            self.meter,
+        )?;
         sum.session(n, &session);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);

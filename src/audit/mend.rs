@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::chain::heal::Evidence;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};
+use crate::record::agent::Records;
 use crate::repair::links::Relink;
 use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
@@ -142,15 +142,15 @@ pub fn beyond(again: Again, planned: &plan::Plan, options: &plan::Options, meter
 pub struct Again {
     path: PathBuf,
     source: Source,
-    dialect: Dialect,
+    agent: &'static dyn Records,
     shape: Shape,
 }
 
 impl Again {
     /// Of a session that was read.
     pub fn of(session: &Session) -> Self {
-        let Session { path, source, dialect, shape, .. } = session;
-        Again { path: path.clone(), source: source.clone(), dialect: *dialect, shape: *shape }
+        let Session { path, source, agent, shape, .. } = session;
+        Again { path: path.clone(), source: source.clone(), agent: *agent, shape: *shape }
     }
 
     /// Reads it.
@@ -158,7 +158,7 @@ impl Again {
     /// # Errors
     /// Whatever the system says.
     pub fn read(&self, meter: &Meter) -> io::Result<Session> {
-        Session::read(self.path.clone(), self.source.clone(), self.dialect, self.shape, meter)
+        Session::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter)
     }
 }
 

@@ -17,6 +17,7 @@ use super::files::{add_stdin, is_session, largest_first, open, read_again, shape
 use super::spread::{Failed, spread};
 use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
+use crate::agents;
 use crate::checkpoint::Options as IndexOptions;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
@@ -72,7 +73,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now)
+        check_store(&discovery, collector, &registrations, options.now, agents::of)
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
@@ -289,7 +290,8 @@ impl Run<'_> {
         };
         let source = open(self.discovery, self.options.stdin.as_ref(), file)?;
         let given = self.options.again.unwrap_or_default().given(source.clone());
-        let session = Session::read(path, given, dialect, shape_of(file.kind), self.meter)?;
+        let session =
+            Session::read(path, given, agents::reader(dialect, shape_of(file.kind)), shape_of(file.kind), self.meter)?;
         let size = session.source.size();
         if before.is_none() && live::may_be_in_a_line(&session)? {
             sum.later.push(Turn { file: n, before: Some(size) });

@@ -395,7 +395,7 @@ fn replacement(session: &Session, edit: &Record) -> Option<Vec<Block>> {
     let line = [br#"{"type":"message","message":{"role":"user","content":"#, content.raw(), b"}}"].concat();
     let mut facts = Facts::default();
     let at = At { line: edit.line, offset: edit.offset, exact: false };
-    RecordReader::new(session.dialect).read(&line, at, false, &mut facts).ok()?;
+    RecordReader::new(session.agent).read(&line, at, false, &mut facts).ok()?;
     for block in &mut facts.blocks {
         block.name = facts.names.get(block.name).map_or(0, |name| session.facts.names.find(name));
     }

@@ -219,7 +219,7 @@ fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
     let Some(leaf) = graph.find(Id::of(id.as_bytes()), facts) else {
         return Err(Failure::new(format!("no record of '{}' has the id '{id}'", session.path.display())).hint(listed()));
     };
-    let mut again = Reread::new(&session.source, session.dialect);
+    let mut again = Reread::new(&session.source, session.agent);
     if let Some((earlier, later)) = conflict(session) {
         let both = again.id(session.record(later)).map(|id| id.lossy()).unwrap_or_default();
         return Err(Failure::new(format!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, complain_unread};
 use super::options::Reading;
+use crate::agents;
 use crate::audit::{self, is_session};
 use crate::report::out;
 use crate::rules::counted;
@@ -84,8 +85,14 @@ impl Input {
             None => self.discovery.open(file).map_err(|e| Failure::new(format!("'{name}' cannot be opened: {e}")))?,
         };
         let path = self.discovery.path(file);
-        Session::read(path, source, dialect, audit::shape_of(file.kind), meter)
-            .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
+        Session::read(
+            path,
+            source,
+            agents::reader(dialect, audit::shape_of(file.kind)),
+            audit::shape_of(file.kind),
+            meter,
+        )
+        .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
     }
 
     /// Whether there is anything to audit.

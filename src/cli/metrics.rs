@@ -10,6 +10,7 @@ use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
+use crate::agents;
 use crate::audit::measure::{self, Measured};
 use crate::audit::{is_session, shape_of};
 use crate::metrics::cross_check::{CrossCheck, Fault};
@@ -117,7 +118,13 @@ fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::
     let Some(file) = discovery.files.iter().find(|file| is_session(file.kind)) else { return Ok(Turns::default()) };
     let Some(dialect) = file.dialect.filter(|_| measured.errors.is_empty()) else { return Ok(Turns::default()) };
     let source = stdin.map_or_else(|| discovery.open(file), |source| Ok(source.clone()))?;
-    match Session::read_unlinked(discovery.path(file), source, dialect, shape_of(file.kind), meter) {
+    match Session::read_unlinked(
+        discovery.path(file),
+        source,
+        agents::reader(dialect, shape_of(file.kind)),
+        shape_of(file.kind),
+        meter,
+    ) {
         Ok(session) => Ok(Turns::of(&session)),
         Err(e) if e.kind() == ErrorKind::Interrupted => Ok(Turns::default()),
         Err(e) => Err(e.into()),

@@ -255,7 +255,7 @@ mod tests {
 
     fn session(text: &str) -> Session {
         let source = Source::from_bytes(text.as_bytes());
-        Session::read("x".into(), source, Dialect::Sid, Shape::Main, &Meter::default()).unwrap()
+        Session::read("x".into(), source, crate::agents::of(Dialect::Sid), Shape::Main, &Meter::default()).unwrap()
     }
 
     const USER: &str = r#"{"type":"user_message","message":{"role":"user","content":[{"type":"text","text":"a"}]}}"#;

@@ -86,7 +86,7 @@ const WORDS: [(&str, &[&str]); 9] = [
 impl Rows {
     fn read(session: &Session) -> Rows {
         let mut rows = Rows::default();
-        let mut reread = Reread::new(&session.source, session.dialect);
+        let mut reread = Reread::new(&session.source, session.agent);
         for record in &session.facts.records {
             if !matches!(record.kind, Kind::Metadata | Kind::FileSnapshot | Kind::FileDelta | Kind::Other) {
                 continue;

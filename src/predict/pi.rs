@@ -49,7 +49,7 @@ impl Entries {
         let mut entries = Entries::default();
         let mut on_path = vec![false; session.facts.records.len()];
         session.chain.adopted.iter().for_each(|&n| on_path[n as usize] = true);
-        let mut reread = Reread::new(&session.source, session.dialect);
+        let mut reread = Reread::new(&session.source, session.agent);
         for (record, on_path) in session.facts.records.iter().zip(on_path) {
             if record.kind != Kind::Metadata {
                 continue;

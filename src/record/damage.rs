@@ -1,6 +1,7 @@
 //! Why a line cannot be read: what whole records and what fragments it is made of.
 
-use super::json::{Grammar, Kind, Reader, Scratch};
+use super::agent::Records;
+use super::json::{Kind, Reader, Scratch};
 
 /// What explains a line that the loader's parser refuses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -42,14 +43,14 @@ pub const BOM: &[u8] = b"\xef\xbb\xbf";
 const EFFORT: usize = 16;
 
 /// Takes a damaged line apart.
-pub fn segments(line: &[u8], grammar: Grammar, scratch: &mut Scratch) -> Vec<Segment> {
+pub fn segments(line: &[u8], agent: &dyn Records, scratch: &mut Scratch) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut budget = line.len().saturating_mul(EFFORT).saturating_add(64 * 1024);
     let mut fragment = 0;
     let mut at = 0;
     while let Some(step) = memchr::memmem::find(&line[at..], b"{\"") {
         let start = at + step;
-        match whole_record(line, start, grammar, scratch, &mut budget) {
+        match whole_record(line, start, agent, scratch, &mut budget) {
             Some(end) => {
                 push_fragment(&mut found, line, fragment, start);
                 found.push(Segment { start, end, whole: true });
@@ -77,20 +78,17 @@ fn push_fragment(found: &mut Vec<Segment>, line: &[u8], start: usize, end: usize
 fn whole_record(
     line: &[u8],
     start: usize,
-    grammar: Grammar,
+    agent: &dyn Records,
     scratch: &mut Scratch,
     budget: &mut usize,
 ) -> Option<usize> {
-    let mut reader = Reader::new_at(line, start, grammar, scratch);
+    let mut reader = Reader::new_at(line, start, agent.grammar(), scratch);
     let (mut typed, mut rooted) = (false, false);
     let read = reader.object(|reader, key| {
         let name = reader.raw(key);
         match name {
             b"type" => typed = reader.peek()? == Kind::String,
-            b"timestamp" | b"uuid" | b"parentUuid" | b"parentId" | b"sessionId" | b"messageId" | b"leafUuid" => {
-                rooted = true;
-            }
-            _ => {}
+            _ => rooted |= agent.marks_record(name),
         }
         reader.skip().map(drop)
     });
@@ -135,7 +133,7 @@ const JOINED: usize = 64;
 
 /// How many of the first lines of `lines`, joined by an escaped newline, make one whole record; none when they do not.
 /// A tool's output of some thousand lines written raw is not searched for: it costs the square of its length.
-pub fn joined(lines: &[&[u8]], grammar: Grammar, scratch: &mut Scratch) -> Option<usize> {
+pub fn joined(lines: &[&[u8]], agent: &dyn Records, scratch: &mut Scratch) -> Option<usize> {
     let first = lines.first()?;
     if !first.starts_with(b"{") {
         return None;
@@ -144,8 +142,7 @@ pub fn joined(lines: &[&[u8]], grammar: Grammar, scratch: &mut Scratch) -> Optio
     for (n, next) in lines.iter().enumerate().skip(1).take(JOINED) {
         text.extend_from_slice(b"\\n");
         text.extend_from_slice(next);
-        if next.ends_with(b"}") && whole_record(&text, 0, grammar, scratch, &mut usize::MAX.clone()) == Some(text.len())
-        {
+        if next.ends_with(b"}") && whole_record(&text, 0, agent, scratch, &mut usize::MAX.clone()) == Some(text.len()) {
             return Some(n + 1);
         }
     }
@@ -155,9 +152,15 @@ pub fn joined(lines: &[&[u8]], grammar: Grammar, scratch: &mut Scratch) -> Optio
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents;
+    use crate::dialect::Dialect;
+
+    fn agent() -> &'static dyn Records {
+        agents::of(Dialect::Claude)
+    }
 
     fn parts(line: &[u8]) -> (BadKind, Vec<(usize, usize, bool)>) {
-        let parts = segments(line, Grammar::default(), &mut Scratch::default());
+        let parts = segments(line, agent(), &mut Scratch::default());
         (kind(line, &parts, true), parts.iter().map(|p| (p.start, p.end, p.whole)).collect())
     }
 
@@ -176,8 +179,8 @@ mod tests {
     #[test]
     fn a_record_broken_by_a_raw_newline_joins() {
         let lines: [&[u8]; 3] = [br#"{"type":"user","uuid":"u","text":"a"#, b"b", br#"c"}"#];
-        assert_eq!(joined(&lines, Grammar::default(), &mut Scratch::default()), Some(3));
-        assert_eq!(joined(&lines[..2], Grammar::default(), &mut Scratch::default()), None);
+        assert_eq!(joined(&lines, agent(), &mut Scratch::default()), Some(3));
+        assert_eq!(joined(&lines[..2], agent(), &mut Scratch::default()), None);
     }
 
     #[test]

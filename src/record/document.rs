@@ -1,32 +1,37 @@
-//! Whole-file sessions of sid-code before format 2 (v0, v1) and of its fallback: one JSON document with `messages`.
+//! Whole-file sessions: one JSON document that holds its messages.
 //!
-//! Each message becomes a record, so that later rooms need not know that there were no lines.
+//! Each message becomes a record, so that later rooms need not know that there were no lines. What else the document says,
+//! its agent reads ([`Records::document`]).
 
 use std::io;
 
+use super::agent::Records;
 use super::facts::{Facts, Kind, StrictStop, flag};
 use super::json::{self, Grammar, Kind as Json, Scratch};
 use super::read::{At, RecordReader};
 use super::value::Value;
-use crate::dialect::Dialect;
 use crate::store::Source;
 
 /// What the loader makes of the document.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// Why it is no session: no JSON, or no messages.
+    /// Why it is not a session: not JSON, or no messages.
     pub refusal: Option<&'static str>,
-    /// `id`.
+    /// Its id.
     pub id: Option<String>,
-    /// `createdAt`, `updatedAt`.
+    /// The version of its format.
+    pub version: Option<String>,
+    /// The provider.
+    pub provider: Option<String>,
+    /// When it was made and when it changed last.
     pub times: (Option<String>, Option<String>),
-    /// `kind`.
+    /// What kind of session it says it is.
     pub kind: Option<String>,
-    /// The session's name as its list shows it: `summary`.
+    /// The session's name as its list shows it.
     pub summary: Option<String>,
-    /// Whether `messages` is an array.
+    /// Whether its messages are an array.
     pub messages_array: bool,
-    /// `cwd`, or the first of `directories`.
+    /// The working directory.
     pub cwd: Option<String>,
 }
 
@@ -34,7 +39,7 @@ pub struct Document {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
+pub fn read(source: &Source, agent: &'static dyn Records) -> io::Result<(Facts, Document)> {
     let bytes = source.read_range(0, crate::store::lines::LONGEST_LINE as u64)?;
     let mut facts = Facts { size: source.size(), terminated: true, ..Facts::default() };
     facts.lines.physical =
@@ -62,22 +67,18 @@ pub fn read(source: &Source) -> io::Result<(Facts, Document)> {
         document.refusal = Some("is no JSON");
         return Ok((facts, document));
     };
-    let string = |key: &str| root.get(key).and_then(|v| v.string());
-    facts.version = Some(string("version").unwrap_or_else(|| "0.0".to_owned()));
-    facts.provider = string("provider");
-    document.id = string("id").filter(|s| !s.is_empty());
-    document.times = (string("createdAt"), string("updatedAt"));
-    document.kind = string("kind");
-    document.summary = string("summary");
-    document.cwd =
-        string("cwd").or_else(|| root.get("directories").and_then(|d| d.items().first().and_then(Value::string)));
-    let messages = root.get("messages");
+    let Some((read, messages)) = agent.document(root) else {
+        document.refusal = Some("is no JSON");
+        return Ok((facts, document));
+    };
+    document = read;
+    (facts.version, facts.provider) = (document.version.clone(), document.provider.clone());
     let Some(messages) = messages.filter(|m| m.kind() != Json::Null) else {
         document.refusal = Some("holds no messages");
         return Ok((facts, document));
     };
     document.messages_array = messages.kind() == Json::Array;
-    let mut reader = RecordReader::new(Dialect::Sid);
+    let mut reader = RecordReader::new(agent);
     let (mut line, mut counted) = (1, 0);
     for item in messages.items() {
         line += memchr::memchr_iter(b'\n', &text[counted..item.start]).count();

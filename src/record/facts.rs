@@ -66,174 +66,170 @@ pub enum Kind {
     Other,
     /// JSON that is no object.
     NonObject,
-    /// sid-code `session_start`, pi's header.
+    /// The header of a session.
     Start,
     /// A user's message, tool results in it included where the agent stores them so.
     User,
     /// A model's message.
     Assistant,
-    /// pi's `toolResult` message, sid-code's `tool_result` record.
+    /// A record that holds tool results and nothing else.
     ToolMessage,
-    /// Claude's `system`, pi's system message.
+    /// A system message, or a row of the client's own.
     System,
-    /// Claude's `attachment`.
+    /// Something attached to a prompt.
     Attachment,
-    /// Claude's `progress`.
+    /// Progress of a tool or a subagent.
     Progress,
-    /// sid-code `context_compact`, pi `compaction`.
+    /// A compaction.
     Compaction,
-    /// pi `branch_summary`.
+    /// The summary of a branch that was left.
     BranchSummary,
-    /// pi `custom_message` and messages of the roles custom and bashExecution: part of the context.
+    /// A message of an extension or of a command: part of the context.
     Custom,
     /// Records beside the conversation: metadata, titles, modes, labels.
     Metadata,
-    /// sid-code `session_end`.
+    /// The end of a session.
     End,
-    /// sid-code `sidechain_start`.
+    /// The start of a sidechain.
     SideStart,
-    /// sid-code sidechain `message`.
+    /// A message of a sidechain.
     SideMessage,
-    /// sid-code `sidechain_end`.
+    /// The end of a sidechain.
     SideEnd,
-    /// Claude `summary`.
+    /// The title of a session.
     Summary,
-    /// Claude `file-history-snapshot`.
+    /// A snapshot of the file layer.
     FileSnapshot,
-    /// Claude `file-history-delta`.
+    /// A change of the file layer.
     FileDelta,
-    /// Claude `queue-operation`.
+    /// A prompt that was queued or taken from the queue.
     Queue,
-    /// Claude `last-prompt`.
+    /// The prompt that was typed last.
     LastPrompt,
-    /// pi `context_edit`.
+    /// An edit of what is sent.
     ContextEdit,
-    /// OpenClaw `leaf`.
+    /// The leaf that is resumed.
     Leaf,
 }
 
 /// Flags of a record. Truthiness is that of the loader's language.
+///
+/// The bits below [`flag::OWN`] mean the same for every agent. Those from there on are an agent's own: only its `classify`
+/// sets them, and only code that knows the agent may ask for them.
 pub mod flag {
-    /// `isSidechain`
+    /// on a side branch: a subagent's, or beside the conversation
     pub const SIDECHAIN: u64 = 1;
-    /// `isMeta`
+    /// written by the client for itself: no person typed it
     pub const META: u64 = 1 << 1;
-    /// `teamName`
-    pub const TEAM: u64 = 1 << 2;
-    /// `isCompactSummary`
-    pub const COMPACT_SUMMARY: u64 = 1 << 3;
-    /// `isApiErrorMessage`, or `error`
-    pub const API_ERROR: u64 = 1 << 4;
-    /// `forkedFrom`, or a fork's other marks
-    pub const FORKED: u64 = 1 << 5;
+    /// the summary of a compaction, as a message
+    pub const COMPACT_SUMMARY: u64 = 1 << 2;
+    /// an error of the provider, kept as a message
+    pub const API_ERROR: u64 = 1 << 3;
+    /// a copy that was made when the session was forked
+    pub const FORKED: u64 = 1 << 4;
     /// a full compact boundary
-    pub const BOUNDARY: u64 = 1 << 6;
-    /// a micro compaction's boundary
-    pub const MICRO_BOUNDARY: u64 = 1 << 7;
-    /// the boundary keeps a stretch (`preservedSegment`, `preservedMessages`)
-    pub const PRESERVES: u64 = 1 << 8;
-    /// `logicalParentUuid` is a string
-    pub const LOGICAL_PARENT: u64 = 1 << 9;
-    /// the hook of a cleared context (`SessionStart:clear`)
-    pub const CLEARED: u64 = 1 << 10;
-    /// a subagent's progress row
-    pub const AGENT_PROGRESS: u64 = 1 << 11;
-    /// a copy made for the background (`sessionKind` "bg")
-    pub const BACKGROUND: u64 = 1 << 12;
-    /// `session_id` is there and differs from `sessionId`
-    pub const OTHER_SESSION_ID: u64 = 1 << 13;
-    /// the model is `<synthetic>`
-    pub const SYNTHETIC: u64 = 1 << 14;
-    /// an assistant turn that ended in an error or was aborted (pi: error, aborted)
-    pub const FAILED: u64 = 1 << 15;
-    /// stop reason max_tokens or length
-    pub const CUT_BY_LENGTH: u64 = 1 << 16;
-    /// sid-code: fields that its loader copies into the message (usage, model, stopReason, msgId, cwd, gitBranch, permissionMode)
-    pub const CONTEXT_FIELDS: u64 = 1 << 17;
+    pub const BOUNDARY: u64 = 1 << 5;
+    /// a response that ended in an error or was aborted
+    pub const FAILED: u64 = 1 << 6;
+    /// a response that was cut at the length limit
+    pub const CUT_BY_LENGTH: u64 = 1 << 7;
     /// `message` is an object
-    pub const MESSAGE: u64 = 1 << 18;
+    pub const MESSAGE: u64 = 1 << 8;
     /// `message` is there and neither object nor null
-    pub const MESSAGE_OTHER: u64 = 1 << 19;
+    pub const MESSAGE_OTHER: u64 = 1 << 9;
     /// content is an array
-    pub const CONTENT_ARRAY: u64 = 1 << 20;
+    pub const CONTENT_ARRAY: u64 = 1 << 10;
     /// content is a string
-    pub const CONTENT_STRING: u64 = 1 << 21;
+    pub const CONTENT_STRING: u64 = 1 << 11;
     /// content is null
-    pub const CONTENT_NULL: u64 = 1 << 22;
+    pub const CONTENT_NULL: u64 = 1 << 12;
     /// content is there and of another type
-    pub const CONTENT_OTHER: u64 = 1 << 23;
+    pub const CONTENT_OTHER: u64 = 1 << 13;
     /// the role is "user"
-    pub const ROLE_USER: u64 = 1 << 24;
+    pub const ROLE_USER: u64 = 1 << 14;
     /// the role is "assistant"
-    pub const ROLE_ASSISTANT: u64 = 1 << 25;
+    pub const ROLE_ASSISTANT: u64 = 1 << 15;
     /// the role is null, absent or no known word
-    pub const ROLE_BAD: u64 = 1 << 26;
+    pub const ROLE_BAD: u64 = 1 << 16;
     /// the id is a string that is not empty
-    pub const ID_STRING: u64 = 1 << 27;
+    pub const ID_STRING: u64 = 1 << 17;
     /// the id is there and no string (or an empty one)
-    pub const ID_OTHER: u64 = 1 << 28;
+    pub const ID_OTHER: u64 = 1 << 18;
     /// the parent key is there
-    pub const PARENT_KEY: u64 = 1 << 29;
+    pub const PARENT_KEY: u64 = 1 << 19;
     /// the parent is a string
-    pub const PARENT_STRING: u64 = 1 << 30;
+    pub const PARENT_STRING: u64 = 1 << 20;
     /// the parent is neither string nor null
-    pub const PARENT_OTHER: u64 = 1 << 31;
+    pub const PARENT_OTHER: u64 = 1 << 21;
     /// the parent is an array or object
-    pub const PARENT_CONTAINER: u64 = 1 << 32;
+    pub const PARENT_CONTAINER: u64 = 1 << 22;
     /// `type` is an array or object
-    pub const TYPE_CONTAINER: u64 = 1 << 33;
+    pub const TYPE_CONTAINER: u64 = 1 << 23;
     /// the time is there and cannot be read
-    pub const TIME_BAD: u64 = 1 << 34;
+    pub const TIME_BAD: u64 = 1 << 24;
     /// text of a command that the client ran itself
-    pub const LOCAL_COMMAND: u64 = 1 << 35;
+    pub const LOCAL_COMMAND: u64 = 1 << 25;
     /// the marker of an interrupt
-    pub const INTERRUPT: u64 = 1 << 36;
+    pub const INTERRUPT: u64 = 1 << 26;
     /// the record stands inside a damaged line: no loader sees it
-    pub const HIDDEN: u64 = 1 << 37;
+    pub const HIDDEN: u64 = 1 << 27;
     /// a JSON null
-    pub const IS_NULL: u64 = 1 << 38;
+    pub const IS_NULL: u64 = 1 << 28;
     /// a value that JavaScript takes for false (null, false, 0, "")
-    pub const IS_FALSY: u64 = 1 << 39;
-    /// a queued prompt's attachment
-    pub const QUEUED_COMMAND: u64 = 1 << 40;
+    pub const IS_FALSY: u64 = 1 << 29;
     /// an earlier repair made or changed it
-    pub const REPAIRED: u64 = 1 << 41;
-    /// `stop_reason` is a word
-    pub const STOPPED: u64 = 1 << 42;
-    /// pi: the compaction keeps nothing (its own id as first kept entry)
-    pub const KEEPS_NOTHING: u64 = 1 << 43;
+    pub const REPAIRED: u64 = 1 << 30;
+    /// why the response ended is said
+    pub const STOPPED: u64 = 1 << 31;
     /// the session id field is a string that is not empty
-    pub const SESSION_ID: u64 = 1 << 44;
-    /// a stop hook's summary row
-    pub const STOP_HOOK: u64 = 1 << 45;
-    /// the row of a hook
-    pub const HOOK: u64 = 1 << 46;
-    /// OpenClaw `appendMode` "side"
-    pub const SIDE_APPEND: u64 = 1 << 47;
-    /// sid-code metadata `forked_from`
-    pub const FORKED_FROM: u64 = 1 << 48;
+    pub const SESSION_ID: u64 = 1 << 32;
     /// the type is missing or no string
-    pub const NO_TYPE: u64 = 1 << 49;
-    /// the message id is the word that a client makes up (no `msg_`)
-    pub const NO_GROUP: u64 = 1 << 50;
-    /// a row of the client's own command (`system` local_command)
-    pub const LOCAL_ROW: u64 = 1 << 51;
-    /// pi: a context edit that leaves its target out (`replacement` null)
-    pub const OMITS: u64 = 1 << 52;
+    pub const NO_TYPE: u64 = 1 << 33;
     /// bytes of the line were replaced to make it UTF-8: places in it are not places in the file
-    pub const LOSSY: u64 = 1 << 53;
-    /// sid-code: the message carries a permission mode that its loader no longer knows
-    pub const MODE_UNKNOWN: u64 = 1 << 54;
+    pub const LOSSY: u64 = 1 << 34;
     /// the role is a string, known or not
-    pub const ROLE_WORD: u64 = 1 << 55;
+    pub const ROLE_WORD: u64 = 1 << 35;
     /// a usage figure is there and no whole number that a response can have
-    pub const BAD_FIGURE: u64 = 1 << 60;
-    /// the usage's stored total is not the sum of its parts (pi)
-    pub const TOTAL_DIFFERS: u64 = 1 << 61;
-    /// a user's message that nobody typed: `message._meta.origin` says what made it (sid-code)
-    pub const NOT_TYPED: u64 = 1 << 62;
-    /// the same, and it is the summary of a compaction
-    pub const COMPACTED: u64 = 1 << 63;
+    pub const BAD_FIGURE: u64 = 1 << 36;
+    /// the usage's stored total is not the sum of its parts
+    pub const TOTAL_DIFFERS: u64 = 1 << 37;
+    /// a user's message that says it was made by no person
+    pub const NOT_TYPED: u64 = 1 << 38;
+
+    /// The first bit of an agent's own flags.
+    pub const OWN: u32 = 40;
+    /// of a team of agents
+    pub const TEAM: u64 = 1 << OWN;
+    /// a micro compaction's boundary
+    pub const MICRO_BOUNDARY: u64 = 1 << (OWN + 1);
+    /// the boundary keeps a stretch
+    pub const PRESERVES: u64 = 1 << (OWN + 2);
+    /// it names a logical parent
+    pub const LOGICAL_PARENT: u64 = 1 << (OWN + 3);
+    /// the hook of a cleared context
+    pub const CLEARED: u64 = 1 << (OWN + 4);
+    /// a subagent's progress row
+    pub const AGENT_PROGRESS: u64 = 1 << (OWN + 5);
+    /// a copy made for the background
+    pub const BACKGROUND: u64 = 1 << (OWN + 6);
+    /// a second session id is there and differs
+    pub const OTHER_SESSION_ID: u64 = 1 << (OWN + 7);
+    /// a response that the client made up
+    pub const SYNTHETIC: u64 = 1 << (OWN + 8);
+    /// a queued prompt's attachment
+    pub const QUEUED_COMMAND: u64 = 1 << (OWN + 9);
+    /// fields that the loader copies into the message
+    pub const CONTEXT_FIELDS: u64 = 1 << (OWN + 10);
+    /// the message carries a permission mode that its loader no longer knows
+    pub const MODE_UNKNOWN: u64 = 1 << (OWN + 11);
+    /// a note of the session that this one was forked from
+    pub const FORKED_FROM: u64 = 1 << (OWN + 12);
+    /// a message that says it is the summary of a compaction
+    pub const COMPACTED: u64 = 1 << (OWN + 13);
+    /// the compaction keeps nothing (its own id as first kept entry)
+    pub const KEEPS_NOTHING: u64 = 1 << (OWN + 14);
+    /// a context edit that leaves its target out
+    pub const OMITS: u64 = 1 << (OWN + 15);
 }
 
 /// One record: a JSON value on a line of its own, or whole inside a damaged line ([`flag::HIDDEN`]).
@@ -267,7 +263,7 @@ pub struct Record {
     pub cwd: u16,
     /// The client's version.
     pub version: u16,
-    /// Its agent id; of metadata the key; of a sidechain start the agent id.
+    /// Its agent id; of a labelled record its label.
     pub agent: u16,
     /// Its model.
     pub model: u16,
@@ -294,18 +290,18 @@ impl Record {
         self.flags & flags != 0
     }
 
-    /// The response it belongs to (`message.id`, pi `responseId`), 0 when there is none. Only a model's record has one.
+    /// The response it belongs to, 0 when there is none. Only a model's record has one.
     pub fn group(&self) -> u64 {
         if self.kind == Kind::Assistant { self.link } else { 0 }
     }
 
-    /// The record that made the call a result answers (`sourceToolAssistantUUID`); of a context edit or leaf its target,
+    /// The record that made the call a result answers; of a context edit or leaf its target,
     /// of a compaction the first kept entry. 0 when there is none.
     pub fn target(&self) -> u64 {
         if self.kind == Kind::Assistant { 0 } else { self.link }
     }
 
-    /// Whether it is a user's or a model's record (pi's tool results and sid-code's `tool_result` included).
+    /// Whether it is a user's or a model's record (tool results with a record of their own included).
     pub fn is_message(&self) -> bool {
         matches!(self.kind, Kind::User | Kind::Assistant | Kind::ToolMessage)
     }
@@ -547,7 +543,7 @@ pub struct Facts {
     pub types: BTreeMap<String, u64>,
     /// Records of types beyond the first hundred.
     pub other_types: u64,
-    /// The format version that the header states: sid-code "3.0", pi 3.
+    /// The format version that the header states.
     pub version: Option<String>,
     /// The provider that the header or the first assistant record names.
     pub provider: Option<String>,

@@ -4,15 +4,17 @@
 //! into one number while they are read, and only a record with a new number is looked at again to name its paths. Without
 //! that a census of each record would cost a fifth of the pass; with it, it is lost in the noise.
 //!
-//! Paths are those of the census: the record's type, then keys: `user.message.content[tool_result].is_error`. Of metadata
-//! records of sid-code the key stands for the type: `file_changes.lastSnapshotId`. What lies deeper is not named here.
+//! Paths are those of the census: the record's type, then keys: `user.message.content[tool_result].is_error`. Of labelled
+//! records the label stands for the type: `file_changes.lastSnapshotId`. What lies deeper is not named here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
+use super::agent::{BlockField, Field, FieldTable, Slot};
 use super::hashed::ByHash;
 use super::json::Kind as Json;
+use super::keys::Keys;
 use super::value::Value;
 use crate::text::lossy;
 
@@ -103,22 +105,22 @@ pub struct Fields {
 impl Fields {
     /// Counts a record of this type, whose keys have this shape.
     #[inline]
-    pub(super) fn count(&mut self, mut shape: Shape, type_name: &[u8], text: &[u8]) {
+    pub(super) fn count(&mut self, mut shape: Shape, type_name: &[u8], text: &[u8], keys: &FieldTable) {
         shape.add(type_name);
         match self.shapes.get_mut(&shape.folded) {
             Some(known) => known.records += 1,
-            None => self.look(shape, type_name, text),
+            None => self.look(shape, type_name, text, keys),
         }
     }
 
     #[cold]
-    fn look(&mut self, shape: Shape, type_name: &[u8], text: &[u8]) {
+    fn look(&mut self, shape: Shape, type_name: &[u8], text: &[u8], keys: &FieldTable) {
         if self.shapes.len() >= SHAPES {
             self.settle();
         }
         let mut found = BTreeMap::new();
         if let Some(record) = Value::parse(text) {
-            record_paths(type_name, record, &mut |path| *found.entry(path).or_insert(0_u32) += 1);
+            record_paths(type_name, record, keys, &mut |path| *found.entry(path).or_insert(0_u32) += 1);
         }
         let paths = found
             .into_iter()
@@ -134,10 +136,10 @@ impl Fields {
     }
 
     /// Counts the fields of a metadata value, which differ from record to record.
-    pub(super) fn count_value(&mut self, key: &[u8], text: &[u8]) {
+    pub(super) fn count_value(&mut self, key: &[u8], text: &[u8], by_data: &[&str]) {
         let Some(value) = Value::parse(text) else { return };
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
-        value_paths(&named(key), value, DEEPEST, &mut |path| {
+        value_paths(&named(key), value, by_data, DEEPEST, &mut |path| {
             found.insert(path.to_owned(), 1);
         });
         for (path, n) in found {
@@ -201,24 +203,19 @@ impl Fields {
 }
 
 /// Calls `each` with the path of every field of a record that the census names. A key that stands twice is one field.
-fn record_paths(type_name: &[u8], record: Value<'_>, each: &mut impl FnMut(String)) {
+fn record_paths(type_name: &[u8], record: Value<'_>, keys: &FieldTable, each: &mut impl FnMut(String)) {
     let top = if type_name.is_empty() { "(no type)".to_owned() } else { named(type_name) };
-    for (key, value) in record.members() {
+    member_paths(&top, record, &keys.record, keys, each);
+}
+
+fn member_paths(top: &str, object: Value<'_>, table: &Keys<Slot>, keys: &FieldTable, each: &mut impl FnMut(String)) {
+    for (key, value) in object.members() {
         let path = format!("{top}.{}", named(key.as_bytes()));
-        match key.as_bytes() {
-            b"message" => {
-                for (key, value) in value.members() {
-                    let path = format!("{path}.{}", named(key.as_bytes()));
-                    match key.as_bytes() {
-                        b"content" => blocks(&path, value, each),
-                        b"usage" => usage(&path, value, each),
-                        _ => {}
-                    }
-                    each(path);
-                }
-            }
-            b"content" => blocks(&path, value, each),
-            b"usage" => usage(&path, value, each),
+        match table.get(key.as_bytes()).map(|slot| slot.field) {
+            // A message in a message is none.
+            Some(Field::Message) => member_paths(&path, value, &keys.message, keys, each),
+            Some(Field::Content) => blocks(&path, value, &keys.block, each),
+            Some(Field::Usage) => usage(&path, value, each),
             _ => {}
         }
         each(path);
@@ -231,36 +228,35 @@ fn usage(path: &str, value: Value<'_>, each: &mut impl FnMut(String)) {
     }
 }
 
-fn blocks(path: &str, content: Value<'_>, each: &mut impl FnMut(String)) {
+fn blocks(path: &str, content: Value<'_>, keys: &Keys<BlockField>, each: &mut impl FnMut(String)) {
     for block in content.items() {
-        let kind = block.get("type").and_then(|t| t.text());
+        let members = block.members();
+        let typed = members.iter().find(|(key, _)| keys.get(key.as_bytes()) == Some(&BlockField::Type));
+        let kind = typed.and_then(|(_, value)| value.text());
         let kind = kind.map_or_else(|| "(no type)".to_owned(), |t| named(t.as_bytes()));
-        for (key, _) in block.members() {
+        for (key, _) in members {
             each(format!("{path}[{kind}].{}", named(key.as_bytes())));
         }
     }
 }
 
-/// Keys below which the keys are data (a model's name, a label): one path for all of them.
-const BY_NAME: &[&str] = &["modelUsage", "byLabel"];
-
-fn value_paths(path: &str, value: Value<'_>, left: usize, each: &mut impl FnMut(&str)) {
+fn value_paths(path: &str, value: Value<'_>, by_data: &[&str], left: usize, each: &mut impl FnMut(&str)) {
     if left == 0 {
         return;
     }
     match value.kind() {
         Json::Object => {
-            let data = path.rsplit('.').next().is_some_and(|last| BY_NAME.contains(&last));
+            let data = path.rsplit('.').next().is_some_and(|last| by_data.contains(&last));
             for (key, value) in value.members() {
                 let path = format!("{path}.{}", if data { "*".to_owned() } else { named(key.as_bytes()) });
                 each(&path);
-                value_paths(&path, value, left - 1, each);
+                value_paths(&path, value, by_data, left - 1, each);
             }
         }
         Json::Array => {
             let path = format!("{path}[]");
             for item in value.items() {
-                value_paths(&path, item, left - 1, each);
+                value_paths(&path, item, by_data, left - 1, each);
             }
         }
         _ => {}
@@ -275,12 +271,13 @@ fn named(key: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents;
     use crate::dialect::Dialect;
     use crate::record::facts::Facts;
     use crate::record::read::{At, RecordReader};
 
     fn facts(dialect: Dialect, lines: &[&str]) -> Facts {
-        let (mut facts, mut reader) = (Facts::default(), RecordReader::new(dialect));
+        let (mut facts, mut reader) = (Facts::default(), RecordReader::new(agents::of(dialect)));
         for (n, line) in lines.iter().enumerate() {
             let at = At { line: n as u32 + 1, offset: 0, exact: true };
             reader.read(line.as_bytes(), at, false, &mut facts).unwrap();

@@ -1,20 +1,27 @@
-//! What a record is for its agent: type and role into [`Kind`], and the flags that depend on both.
+//! What a record is, once all its fields are read: what every agent's records share is set here, kind and own flags by the
+//! agent's `classify`.
 //!
-//! Unknown types are never damage (`docs/formats/claude-code.md`, head; `docs/formats/pi.md`, section 6, step 3): they
-//! stay [`Kind::Other`].
+//! Unknown types are never damage: they stay [`Kind::Other`].
 
 use std::borrow::Cow;
 
+use super::agent::{Records, Seen};
 use super::facts::{Block, BlockKind, Facts, Id, Kind, NO_NAME, TypeCount, block, flag};
 use super::json::{Str, decode};
 use super::read::Draft;
-use crate::dialect::Dialect;
 
 /// How many types of records are counted by name; more are counted together.
 const NAMED_TYPES: usize = 100;
 
 /// Settles what the record is, once all its fields are read.
-pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &mut Facts, mark: usize, hidden: bool) {
+pub(super) fn settle(
+    agent: &dyn Records,
+    text: &[u8],
+    draft: &mut Draft,
+    facts: &mut Facts,
+    mark: usize,
+    hidden: bool,
+) {
     let raw = |s: Option<Str>| s.map(|s| &text[s.start..s.end]).unwrap_or_default();
     let owned = |s: Str| if s.escaped { decode(&text[s.start..s.end]) } else { text[s.start..s.end].to_vec() };
     // Words are compared as JavaScript has them: an escape in one makes no other word.
@@ -31,9 +38,6 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
     if let Some(s) = draft.session_id.filter(|s| s.start < s.end) {
         record.flags |= flag::SESSION_ID;
         record.session = facts.names.intern(0, &owned(s));
-        if draft.other_session_id.is_some_and(|o| raw(Some(o)) != raw(Some(s))) {
-            record.flags |= flag::OTHER_SESSION_ID;
-        }
     }
     if let Some(s) = draft.version {
         record.version = facts.names.intern(2, &owned(s));
@@ -46,52 +50,39 @@ pub(super) fn settle(dialect: Dialect, text: &[u8], draft: &mut Draft, facts: &m
     if draft.role.is_some() {
         record.flags |= flag::ROLE_WORD;
     }
-    match dialect {
-        Dialect::Sid => sid(type_name, role, record),
-        Dialect::Claude => claude(type_name, role, &word(draft.subtype), &word(draft.inner_type), record),
-        Dialect::Pi | Dialect::Openclaw => pi(type_name, role, record),
-    }
-    record.link = if record.kind == Kind::Assistant { draft.group } else { draft.target };
-    record.flags |= match &*word(draft.stop) {
-        b"" => 0,
-        b"max_tokens" | b"length" => flag::CUT_BY_LENGTH | flag::STOPPED,
-        b"error" | b"aborted" if dialect.is_pi() => flag::FAILED | flag::STOPPED,
-        _ => flag::STOPPED,
+    let (stop, label) = (word(draft.stop), word(draft.label));
+    let seen = Seen {
+        type_name,
+        role,
+        stop: &stop,
+        model: facts.names.get(record.model).unwrap_or_default(),
+        session: raw(draft.session_id),
+        label: &label,
+        target: draft.target,
+        text,
+        kept: &draft.kept,
     };
-    if record.model != 0 && facts.names.get(record.model) == Some(b"<synthetic>") {
-        record.flags |= flag::SYNTHETIC;
+    agent.classify(&seen, record);
+    record.link = if record.kind == Kind::Assistant { draft.group } else { draft.target };
+    if !stop.is_empty() {
+        record.flags |= flag::STOPPED;
     }
-    if dialect.is_pi() {
-        if record.kind == Kind::ToolMessage {
-            let call = draft.call.filter(|s| s.start < s.end);
-            let id = call.map_or(0, |s| Id::of(&owned(s)).short());
-            let name = draft.call_name.map_or(0, |s| facts.names.intern(5, &owned(s)));
-            // The message is the result; its content is what the tool said.
-            facts.blocks.truncate(mark);
-            facts.blocks.push(Block {
-                id,
-                name,
-                kind: BlockKind::Result,
-                flags: if call.is_none() { block::NO_ID } else { 0 },
-                index: 0,
-            });
-        }
-        if record.kind == Kind::Compaction && draft.target != 0 && draft.target == record.id.short() {
-            record.flags |= flag::KEEPS_NOTHING;
-        }
+    if agent.is_result(record.kind) {
+        let call = draft.call.filter(|s| s.start < s.end);
+        let id = call.map_or(0, |s| Id::of(&owned(s)).short());
+        let name = draft.call_name.map_or(0, |s| facts.names.intern(5, &owned(s)));
+        // The message is the result; its content is what the tool said.
+        facts.blocks.truncate(mark);
+        facts.blocks.push(Block {
+            id,
+            name,
+            kind: BlockKind::Result,
+            flags: if call.is_none() { block::NO_ID } else { 0 },
+            index: 0,
+        });
     }
-    if dialect == Dialect::Sid && record.is_message() && draft.mode.or(draft.inner_mode) == Some(true) {
-        record.flags |= flag::MODE_UNKNOWN;
-    }
-    if dialect == Dialect::Sid && record.kind == Kind::Metadata {
-        let key = draft.key.map(owned).unwrap_or_default();
-        if key == b"forked_from" {
-            record.flags |= flag::FORKED_FROM;
-        }
-        record.agent = facts.names.intern(6, &key);
-    }
-    if record.kind == Kind::Queue {
-        record.agent = facts.names.intern(6, raw(draft.operation));
+    if agent.is_labelled(record.kind) {
+        record.agent = facts.names.intern(6, &label);
     }
     if hidden {
         return;
@@ -140,120 +131,4 @@ pub(super) fn settle_types(facts: &mut Facts) {
     }
     // Taken back again when a line turned out to be several.
     facts.types.retain(|_, records| *records > 0);
-}
-
-use super::facts::Record;
-
-fn sid(type_name: &[u8], role: &[u8], record: &mut Record) {
-    record.kind = match type_name {
-        b"session_start" => Kind::Start,
-        b"user_message" => Kind::User,
-        b"assistant_message" => Kind::Assistant,
-        b"tool_result" => Kind::ToolMessage,
-        b"context_compact" => Kind::Compaction,
-        b"metadata" => Kind::Metadata,
-        b"session_end" => Kind::End,
-        b"sidechain_start" => Kind::SideStart,
-        b"sidechain_end" => Kind::SideEnd,
-        b"message" => Kind::SideMessage,
-        _ => Kind::Other,
-    };
-    if matches!(record.kind, Kind::User | Kind::Assistant | Kind::ToolMessage) {
-        if !matches!(role, b"user" | b"assistant") {
-            record.flags |= flag::ROLE_BAD;
-        }
-    } else if record.kind != Kind::Start {
-        // The loader copies these fields into messages only.
-        record.flags &= !flag::CONTEXT_FIELDS;
-    }
-}
-
-fn claude(type_name: &[u8], role: &[u8], subtype: &[u8], inner: &[u8], record: &mut Record) {
-    record.kind = match type_name {
-        b"user" => Kind::User,
-        b"assistant" => Kind::Assistant,
-        b"system" => Kind::System,
-        b"attachment" => Kind::Attachment,
-        b"progress" => Kind::Progress,
-        b"summary" => Kind::Summary,
-        b"file-history-snapshot" => Kind::FileSnapshot,
-        b"file-history-delta" => Kind::FileDelta,
-        b"queue-operation" => Kind::Queue,
-        b"last-prompt" => Kind::LastPrompt,
-        b"custom-title"
-        | b"ai-title"
-        | b"agent-name"
-        | b"agent-color"
-        | b"agent-setting"
-        | b"tag"
-        | b"mode"
-        | b"permission-mode"
-        | b"pr-link"
-        | b"worktree-state"
-        | b"bridge-session"
-        | b"content-replacement" => Kind::Metadata,
-        _ => Kind::Other,
-    };
-    match record.kind {
-        Kind::System => {
-            record.flags |= match subtype {
-                b"compact_boundary" => flag::BOUNDARY,
-                b"microcompact_boundary" => flag::MICRO_BOUNDARY,
-                b"local_command" => flag::LOCAL_ROW,
-                b"stop_hook_summary" => flag::STOP_HOOK,
-                _ => 0,
-            };
-        }
-        Kind::Progress => {
-            record.flags |= match inner {
-                b"agent_progress" => flag::AGENT_PROGRESS,
-                b"hook_progress" => flag::HOOK,
-                _ => 0,
-            };
-        }
-        Kind::Attachment => {
-            if inner == b"queued_command" {
-                record.flags |= flag::QUEUED_COMMAND;
-            } else if inner.starts_with(b"hook_") {
-                record.flags |= flag::HOOK;
-            }
-        }
-        Kind::User | Kind::Assistant => {
-            let right = if record.kind == Kind::User { &b"user"[..] } else { b"assistant" };
-            if role != right && record.has(flag::MESSAGE) {
-                record.flags |= flag::ROLE_BAD;
-            }
-        }
-        _ => {}
-    }
-    if record.kind != Kind::User {
-        record.flags &= !(flag::LOCAL_COMMAND | flag::INTERRUPT);
-    }
-}
-
-fn pi(type_name: &[u8], role: &[u8], record: &mut Record) {
-    record.kind = match type_name {
-        b"session" => Kind::Start,
-        b"message" => match role {
-            b"user" => Kind::User,
-            b"assistant" => Kind::Assistant,
-            b"toolResult" => Kind::ToolMessage,
-            // "developer" is what forks of pi call it.
-            b"system" | b"developer" => Kind::System,
-            b"custom" | b"hookMessage" | b"bashExecution" | b"branchSummary" | b"compactionSummary" => Kind::Custom,
-            _ => {
-                record.flags |= flag::ROLE_BAD;
-                Kind::Other
-            }
-        },
-        b"custom_message" => Kind::Custom,
-        b"compaction" => Kind::Compaction,
-        b"branch_summary" => Kind::BranchSummary,
-        b"context_edit" => Kind::ContextEdit,
-        b"leaf" => Kind::Leaf,
-        b"thinking_level_change" | b"model_change" | b"custom" | b"label" | b"session_info" | b"usage" | b"reset" => {
-            Kind::Metadata
-        }
-        _ => Kind::Other,
-    };
 }

@@ -1,22 +1,19 @@
 //! The one pass over a file: physical lines into facts, by the reading rule of the agent's own loader.
 //!
-//! What counts as a line differs between loaders: the Claude SDK splits at a lone CR too, sid-code beyond 4 MiB also at
-//! U+2028 and U+2029, and sid-code up to 4 MiB trims the whole text first. The physical line number stays with each piece.
+//! What counts as a line differs between loaders ([`Cut`]): some split at a lone CR too, some also at U+2028 and U+2029, some
+//! trim the whole text first. The physical line number stays with each piece.
 //!
 //! Longer than other files only by its tests.
 
 use std::io;
 
+use super::agent::{Cut, Records, Trouble};
 use super::damage::{self, BOM, BadKind};
 use super::facts::{BadLine, Defect, DefectKind, Facts, KEPT_BAD_LINES, StrictStop};
 use super::kind;
 use super::read::{At, RecordReader, note};
-use crate::dialect::Dialect;
 use crate::store::meter::Meter;
 use crate::store::{Line, Source};
-
-/// Up to this size sid-code reads a session whole, beyond it in a stream (`docs/formats/sid-code.md`, section 4).
-pub const SID_WHOLE: u64 = 4 * 1024 * 1024;
 
 /// A line longer than this is named: L117.
 pub const OVERSIZED_LINE: u64 = 16 * 1024 * 1024;
@@ -24,33 +21,24 @@ pub const OVERSIZED_LINE: u64 = 16 * 1024 * 1024;
 /// What a text search for tool results looks for.
 pub const TOOL_RESULT: &[u8] = b"\"type\":\"tool_result\"";
 
-/// A stated nesting beyond this fails in the Claude SDK (RecursionError) and in other agents' loaders.
+/// A nesting of this depth or more fails in some loaders.
 pub const DEEPEST: u32 = 1000;
 
-/// Whether the agent's loader takes this file in a stream instead of whole.
-pub fn streams(dialect: Dialect, size: u64) -> bool {
-    dialect == Dialect::Sid && size > SID_WHOLE
-}
-
-/// Reads a file once.
+/// Reads a file once, as its agent's loader does.
 ///
 /// # Errors
 /// Whatever the system says; `Interrupted` when the meter was stopped. What was read before is lost: a finding about
 /// half a file would be wrong.
-pub fn read(source: &Source, dialect: Dialect, meter: &Meter) -> io::Result<Facts> {
-    read_as(source, dialect, streams(dialect, source.size()), meter)
+pub fn read(source: &Source, agent: &'static dyn Records, meter: &Meter) -> io::Result<Facts> {
+    read_cut(source, agent, agent.cut(source.size()), meter)
 }
 
-/// Reads a file as sid-code's list and clean-up do, which take every session whole, whatever its size.
+/// Reads a file cut in a way of its own: an agent's list or clean-up may cut it otherwise than its loader.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_whole(source: &Source, dialect: Dialect, meter: &Meter) -> io::Result<Facts> {
-    read_as(source, dialect, false, meter)
-}
-
-fn read_as(source: &Source, dialect: Dialect, stream: bool, meter: &Meter) -> io::Result<Facts> {
-    let mut pass = Pass::new(source, dialect, stream)?;
+pub fn read_cut(source: &Source, agent: &'static dyn Records, cut: Cut, meter: &Meter) -> io::Result<Facts> {
+    let mut pass = Pass::new(source, agent, cut)?;
     let mut lines = source.lines();
     let (mut since, mut count) = (0_u64, 0_u32);
     while let Some(line) = lines.next_line()? {
@@ -70,11 +58,11 @@ fn read_as(source: &Source, dialect: Dialect, stream: bool, meter: &Meter) -> io
 }
 
 struct Pass {
-    dialect: Dialect,
+    agent: &'static dyn Records,
     reader: RecordReader,
     facts: Facts,
-    stream: bool,
-    /// Bytes of the file that sid-code's whole-file reader keeps after trimming.
+    cut: Cut,
+    /// Bytes of the file that are left when it is trimmed first.
     content: (u64, u64),
     lossy: Vec<u8>,
     /// Whether the line in hand was one record for the loader, as it stands.
@@ -82,12 +70,11 @@ struct Pass {
 }
 
 impl Pass {
-    fn new(source: &Source, dialect: Dialect, stream: bool) -> io::Result<Self> {
-        let trims = dialect == Dialect::Sid && !stream;
-        let content = if trims { trimmed(source)? } else { (0, u64::MAX) };
+    fn new(source: &Source, agent: &'static dyn Records, cut: Cut) -> io::Result<Self> {
+        let content = if cut == Cut::TrimmedLines { trimmed(source)? } else { (0, u64::MAX) };
         let facts = Facts { terminated: true, ..Facts::with_room_for(source.size()) };
-        let reader = RecordReader::new(dialect);
-        Ok(Pass { dialect, reader, facts, stream, content, lossy: Vec::new(), plain: false })
+        let reader = RecordReader::new(agent);
+        Ok(Pass { agent, reader, facts, cut, content, lossy: Vec::new(), plain: false })
     }
 
     fn line(&mut self, line: &Line<'_>) {
@@ -192,11 +179,9 @@ impl Pass {
         false
     }
 
-    /// Bytes that are not UTF-8: replaced by most loaders, fatal for the Claude SDK, which decodes the file as one text.
+    /// Bytes that are not UTF-8: replaced by most loaders, fatal for one that decodes the file as one text.
     fn invalid(&mut self, line: &Line<'_>, kept: &[u8], number: u32, from: usize) {
-        if self.dialect == Dialect::Claude && self.facts.raises.is_none() {
-            self.facts.raises = Some((number, "UnicodeDecodeError"));
-        }
+        self.raise(number, Trouble::NotUtf8);
         let (mut at, mut rest, mut first, mut count) = (0, kept, None, 0_u64);
         while let Err(bad) = std::str::from_utf8(rest) {
             let length = bad.error_len().unwrap_or(rest.len() - bad.valid_up_to());
@@ -221,10 +206,11 @@ impl Pass {
 
     fn text(&mut self, line: &Line<'_>, text: &[u8], at: At, ascii: bool) {
         let separator = if ascii { None } else { raw_separator(text) };
-        let splits_at_separators = self.stream && separator.is_some();
+        let separators = self.cut == Cut::Separators;
+        let splits_at_separators = separators && separator.is_some();
         let read = if splits_at_separators { None } else { Some(self.reader.read(text, at, false, &mut self.facts)) };
         let parsed = matches!(read, Some(Ok(())));
-        let splits_at_cr = matches!(self.dialect, Dialect::Claude) || self.stream;
+        let splits_at_cr = matches!(self.cut, Cut::Returns | Cut::Separators);
         let inner_cr = splits_at_cr
             && memchr::memchr(b'\r', &text[..text.len() - 1]).is_some_and(|_| !parsed || self.reader.carriage_return);
         if let (Some((start, length)), true) = (separator, at.exact) {
@@ -243,7 +229,7 @@ impl Pass {
             if parsed {
                 self.take_back();
             }
-            let all = pieces(text, self.stream);
+            let all = pieces(text, separators);
             let last = all.len() - 1;
             for (n, (start, end)) in all.into_iter().enumerate() {
                 let piece = &text[start..end];
@@ -271,16 +257,13 @@ impl Pass {
             self.plain = true;
             return;
         }
-        if self.dialect == Dialect::Claude {
-            // The SDK strips white space as Python knows it from each line before it parses.
-            let stripped = python_strip(text);
-            if stripped.len() < text.len() && !stripped.is_empty() {
-                let start = text.len() - python_strip_start(text).len();
-                let at = At { offset: at.offset + start as u64, ..at };
-                if self.reader.read(stripped, at, false, &mut self.facts).is_ok() {
-                    self.accepted(at);
-                    return;
-                }
+        // Some loaders strip more white space than JSON has before they parse.
+        let left = self.agent.strip(text);
+        if left.len() < text.len() && !left.is_empty() {
+            let at = At { offset: at.offset + left.start as u64, ..at };
+            if self.reader.read(&text[left], at, false, &mut self.facts).is_ok() {
+                self.accepted(at);
+                return;
             }
         }
         self.refused(line, text, at);
@@ -288,9 +271,15 @@ impl Pass {
 
     fn accepted(&mut self, at: At) {
         self.facts.lines.records += 1;
-        if self.dialect == Dialect::Claude && self.reader.scratch.notes.depth >= DEEPEST && self.facts.raises.is_none()
-        {
-            self.facts.raises = Some((at.line, "RecursionError"));
+        if self.reader.scratch.notes.depth >= DEEPEST {
+            self.raise(at.line, Trouble::TooDeep);
+        }
+    }
+
+    /// Notes the first thing at which the loader raises.
+    fn raise(&mut self, line: u32, trouble: Trouble) {
+        if self.facts.raises.is_none() {
+            self.facts.raises = self.agent.raises(trouble).map(|what| (line, what));
         }
     }
 
@@ -311,8 +300,7 @@ impl Pass {
     }
 
     fn refused(&mut self, line: &Line<'_>, text: &[u8], at: At) {
-        let grammar = self.reader.grammar();
-        let parts = damage::segments(text, grammar, &mut self.reader.scratch);
+        let parts = damage::segments(text, self.agent, &mut self.reader.scratch);
         let kind = damage::kind(text, &parts, line.terminated);
         let first = u32::try_from(self.facts.hidden.len()).unwrap_or(u32::MAX);
         for part in parts.iter().filter(|p| p.whole) {
@@ -384,8 +372,7 @@ impl Pass {
             tried += 1;
             let bytes = source.read_range(bad.offset, AHEAD)?;
             let lines: Vec<&[u8]> = bytes.split(|b| *b == b'\n').collect();
-            let grammar = self.reader.grammar();
-            let Some(count) = damage::joined(&lines, grammar, &mut self.reader.scratch) else { continue };
+            let Some(count) = damage::joined(&lines, self.agent, &mut self.reader.scratch) else { continue };
             let text = lines[..count].join(&b"\\n"[..]);
             let first = u32::try_from(self.facts.hidden.len()).unwrap_or(u32::MAX);
             let at = At { line: bad.line, offset: bad.offset, exact: false };
@@ -396,17 +383,14 @@ impl Pass {
             let until = bad.line + u32::try_from(count).unwrap_or(u32::MAX);
             let entry = &mut self.facts.bad_lines[n - 1];
             (entry.kind, entry.length, entry.hidden) = (BadKind::Split, length, (first, 1));
-            let mut swallowed = 0;
             while let Some(next) = self.facts.bad_lines.get(n).copied().filter(|b| b.line < until) {
                 self.facts.bad_lines.remove(n);
                 let left = self.facts.bad_counts.entry(next.kind).or_default();
                 *left = left.saturating_sub(1);
-                swallowed += 1;
             }
             let left = self.facts.bad_counts.entry(BadKind::Unparsable).or_default();
             *left = left.saturating_sub(1);
             *self.facts.bad_counts.entry(BadKind::Split).or_default() += 1;
-            let _: u64 = swallowed;
         }
         self.facts.bad_counts.retain(|_, n| *n > 0);
         Ok(())
@@ -455,19 +439,6 @@ fn js_white(c: char) -> bool {
         '\t' | '\n' | '\x0b' | '\x0c' | '\r' | ' ' | '\u{a0}' | '\u{feff}' | '\u{1680}' | '\u{2000}'
             ..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
     )
-}
-
-/// What Python's `strip` takes away.
-fn python_white(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\x1c'..='\x1f')
-}
-
-fn python_strip_start(text: &[u8]) -> &[u8] {
-    std::str::from_utf8(text).map_or(text, |t| t.trim_start_matches(python_white).as_bytes())
-}
-
-fn python_strip(text: &[u8]) -> &[u8] {
-    std::str::from_utf8(text).map_or(text, |t| t.trim_matches(python_white).as_bytes())
 }
 
 /// The stretch of a file that is left when JavaScript trims its text. Read from both ends, a chunk at a time: a file
@@ -542,10 +513,11 @@ fn white_suffix(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::Dialect;
     use proptest::prelude::*;
 
     fn read_as(dialect: Dialect, text: &[u8]) -> Facts {
-        read(&Source::from_bytes(text), dialect, &Meter::default()).unwrap()
+        read(&Source::from_bytes(text), crate::agents::of(dialect), &Meter::default()).unwrap()
     }
 
     /// The first line that serde_json refuses, and the records before it.

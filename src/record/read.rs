@@ -1,23 +1,27 @@
-//! One JSON text into the facts of one record. Every agent's keys are read here by one reader, because each agent's
-//! record is a flat object of known names; what a name means for whom is decided in `kind.rs`.
+//! One JSON text into the facts of one record. One reader walks every agent's records: each is an object of known keys, and
+//! the agent's table ([`super::agent::FieldTable`]) says which slot a key fills. What the record then is, its agent says.
 //!
 //! A key that stands twice overwrites what its first copy left, as `JSON.parse` has it.
 //!
-//! Longer than other files because it is one walk: what each key does to the state of the reader stands together, and cut apart
-//! that state would be everyone's.
+//! Longer than other files because it is one walk: what each field does to the state of the reader stands together, and cut
+//! apart that state would be everyone's.
 
 use std::borrow::Cow;
 
+use super::agent::{BlockField, Empty, Field, FieldTable, KEPT, Kept, Records, Slot, UsageField};
 use super::facts::{
     Block, BlockKind, Defect, DefectKind, Facts, Id, KEPT_PER_KIND, Kind, NO_COST, NO_NAME, NO_TIME, NO_TOKENS, Record,
     Usage, block, flag,
 };
 use super::fields::Shape;
 use super::json::{Bad, Grammar, Kind as Json, Reader, Scratch, Str, decode};
+use super::keys::Keys;
 use super::kind;
 use super::media::{self, Media};
 use super::time;
-use crate::dialect::Dialect;
+
+/// A record that an earlier repair of ours made or changed carries this key, whatever agent it is of.
+const REPAIRED: &[u8] = b"sidAudit";
 
 /// Number of the slot in [`super::facts::Names`] that remembers the last name of one kind of field.
 mod slot {
@@ -47,37 +51,35 @@ pub(super) struct Draft {
     pub(super) target: u64,
     pub(super) type_name: Option<Str>,
     pub(super) role: Option<Str>,
-    /// pi: `stopReason`; Claude: `stop_reason`.
+    /// Why the response ended.
     pub(super) stop: Option<Str>,
-    pub(super) subtype: Option<Str>,
-    /// The type of an attachment or of a progress row's data.
-    pub(super) inner_type: Option<Str>,
-    pub(super) operation: Option<Str>,
     pub(super) provider: Option<Str>,
     pub(super) version: Option<Str>,
     pub(super) version_number: Option<(usize, usize)>,
-    /// pi: the call a tool result answers.
+    /// The call that the message answers, and its tool.
     pub(super) call: Option<Str>,
     pub(super) call_name: Option<Str>,
-    pub(super) key: Option<Str>,
+    /// What tells records of one type apart.
+    pub(super) label: Option<Str>,
     pub(super) session_id: Option<Str>,
-    pub(super) other_session_id: Option<Str>,
-    /// sid-code: whether the permission mode beside the message, and the one inside it, are unknown ones.
-    pub(super) mode: Option<bool>,
-    pub(super) inner_mode: Option<bool>,
+    /// What only its agent knows the meaning of.
+    pub(super) kept: [Option<Kept>; KEPT],
+    /// Whether a message was read already.
+    message: bool,
     usage: Option<[u32; 4]>,
     /// The usage's total, where it is not the sum of its parts.
     usage_total: Option<u32>,
     /// What the response cost, in billionths of a dollar.
     cost: Option<u64>,
-    /// sid-code: the value of a metadata record, when it is an object.
+    /// The value of a labelled record, when it is an object.
     value: Option<(usize, usize)>,
 }
 
 /// Reads the records of one file into its facts.
 #[derive(Debug)]
 pub struct RecordReader {
-    dialect: Dialect,
+    agent: &'static dyn Records,
+    keys: &'static FieldTable,
     grammar: Grammar,
     pub(super) scratch: Scratch,
     /// Media found in one block; judged when its label is known.
@@ -92,10 +94,16 @@ type Read<T> = Result<T, Bad>;
 
 impl RecordReader {
     /// A reader for one agent's records.
-    pub fn new(dialect: Dialect) -> Self {
-        let grammar = Grammar { python: dialect == Dialect::Claude };
-        let (scratch, shape) = (Scratch::default(), Shape::default());
-        RecordReader { dialect, grammar, scratch, media: Vec::new(), shape, carriage_return: false }
+    pub fn new(agent: &'static dyn Records) -> Self {
+        RecordReader {
+            agent,
+            keys: agent.keys(),
+            grammar: agent.grammar(),
+            scratch: Scratch::default(),
+            media: Vec::new(),
+            shape: Shape::default(),
+            carriage_return: false,
+        }
     }
 
     /// The grammar of the agent's parser.
@@ -128,7 +136,7 @@ impl RecordReader {
         record.block_count = u16::try_from(facts.blocks.len() - mark).unwrap_or(u16::MAX);
         record.type_name = NO_NAME;
         if record.kind != Kind::NonObject {
-            kind::settle(self.dialect, text, &mut draft, facts, mark, hidden);
+            kind::settle(self.agent, text, &mut draft, facts, mark, hidden);
             if !hidden {
                 self.note_fields(text, &draft, facts);
             }
@@ -169,9 +177,9 @@ impl RecordReader {
             let raw = &text[s.start..s.end];
             if s.escaped { Cow::Owned(decode(raw)) } else { Cow::Borrowed(raw) }
         };
-        facts.fields.count(self.shape, &draft.type_name.map(word).unwrap_or_default(), text);
-        if let (Some((start, end)), Some(key)) = (draft.value, draft.key) {
-            facts.fields.count_value(&word(key), &text[start..end]);
+        facts.fields.count(self.shape, &draft.type_name.map(word).unwrap_or_default(), text, self.keys);
+        if let (Some((start, end)), Some(key)) = (draft.value, draft.label) {
+            facts.fields.count_value(&word(key), &text[start..end], self.agent.keyed_by_data());
         }
     }
 
@@ -236,215 +244,102 @@ impl RecordReader {
     ) -> Read<()> {
         let name = if key.escaped { &*decode(r.raw(key)) } else { r.raw(key) };
         self.shape.add(name);
+        match self.keys.record.get(name) {
+            Some(slot) => self.slot(r, slot, draft, facts, mark),
+            None if name == REPAIRED => self.truth(r, &mut draft.record, flag::REPAIRED),
+            None => r.skip().map(drop),
+        }
+    }
+
+    /// Puts a value where its key says.
+    fn slot(
+        &mut self,
+        r: &mut Reader<'_, '_>,
+        slot: &Slot,
+        draft: &mut Draft,
+        facts: &mut Facts,
+        mark: usize,
+    ) -> Read<()> {
         let record = &mut draft.record;
-        match name {
-            b"uuid" if !self.dialect.is_pi() => id_field(r, record),
-            b"id" if self.dialect.is_pi() => id_field(r, record),
-            b"parentUuid" if !self.dialect.is_pi() => self.parent_field(r, record),
-            b"parentId" if self.dialect.is_pi() => self.parent_field(r, record),
-            b"type" => {
-                record.flags = record.flags & !flag::TYPE_CONTAINER | flag::NO_TYPE;
-                draft.type_name = None;
-                match r.peek()? {
-                    Json::String => {
-                        draft.type_name = Some(r.string()?);
-                        record.flags &= !flag::NO_TYPE;
-                        Ok(())
-                    }
-                    Json::Array | Json::Object => {
-                        record.flags |= flag::TYPE_CONTAINER;
-                        r.skip().map(drop)
-                    }
-                    _ => r.skip().map(drop),
-                }
-            }
-            b"timestamp" => {
-                record.flags &= !flag::TIME_BAD;
-                record.time = NO_TIME;
-                if let Some(s) = optional_string(r)? {
-                    match time::parse(r.raw(s)) {
-                        Some(ms) => record.time = ms,
-                        None => record.flags |= flag::TIME_BAD,
-                    }
-                } else {
-                    record.flags |= flag::TIME_BAD;
-                }
-                Ok(())
-            }
-            b"message" => self.message(r, draft, facts, mark),
-            b"isSidechain" => self.truth(r, record, flag::SIDECHAIN),
-            b"isMeta" => self.truth(r, record, flag::META),
-            b"teamName" => self.truth(r, record, flag::TEAM),
-            b"isCompactSummary" => self.truth(r, record, flag::COMPACT_SUMMARY),
-            b"isApiErrorMessage" => self.truth(r, record, flag::API_ERROR),
-            b"forkedFrom" => self.truth(r, record, flag::FORKED),
-            b"sidAudit" => self.truth(r, record, flag::REPAIRED),
-            b"sessionId" => {
-                draft.session_id = optional_string(r)?;
-                Ok(())
-            }
-            b"session_id" => {
-                draft.other_session_id = optional_string(r)?;
-                Ok(())
-            }
-            b"sessionKind" => {
-                let bg = optional_string(r)?.is_some_and(|s| r.raw(s) == b"bg");
-                record.flags = record.flags & !flag::BACKGROUND | if bg { flag::BACKGROUND } else { 0 };
-                Ok(())
-            }
-            b"cwd" => {
+        record.flags |= slot.marks;
+        match slot.field {
+            Field::Id => id_field(r, record)?,
+            Field::Parent(empty) => parent_field(r, record, empty)?,
+            Field::Type => type_field(r, draft)?,
+            Field::Time => time_field(r, record)?,
+            Field::Message => self.message(r, draft, facts, mark)?,
+            Field::Role => draft.role = optional_string(r)?,
+            Field::Content => self.content(r, record, facts, mark)?,
+            Field::Session => draft.session_id = optional_string(r)?,
+            Field::Cwd => {
                 if let Some(s) = optional_string(r)? {
                     record.cwd = facts.names.intern(slot::CWD, &decoded(r, s));
                 }
-                record.flags |= flag::CONTEXT_FIELDS;
-                Ok(())
             }
-            b"version" => {
+            Field::Version => {
                 (draft.version, draft.version_number) = (None, None);
                 match r.peek()? {
                     Json::String => draft.version = Some(r.string()?),
                     Json::Number => draft.version_number = Some(r.number()?),
                     _ => drop(r.skip()?),
                 }
-                Ok(())
             }
-            b"agentId" => {
+            Field::Agent => {
                 if let Some(s) = optional_string(r)? {
                     record.agent = facts.names.intern(slot::AGENT, &decoded(r, s));
                 }
-                Ok(())
             }
-            b"key" => {
-                draft.key = optional_string(r)?;
-                Ok(())
-            }
-            b"subtype" => {
-                draft.subtype = optional_string(r)?;
-                Ok(())
-            }
-            b"operation" => {
-                draft.operation = optional_string(r)?;
-                Ok(())
-            }
-            b"provider" => {
-                draft.provider = optional_string(r)?;
-                Ok(())
-            }
-            b"logicalParentUuid" => {
-                let named = optional_string(r)?.is_some();
-                record.flags = record.flags & !flag::LOGICAL_PARENT | if named { flag::LOGICAL_PARENT } else { 0 };
-                Ok(())
-            }
-            b"sourceToolAssistantUUID" => {
-                draft.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
-                Ok(())
-            }
-            b"targetId" | b"firstKeptEntryId" => {
-                draft.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
-                Ok(())
-            }
-            b"replacement" => {
-                if r.peek()? == Json::Null {
-                    record.flags |= flag::OMITS;
-                }
-                r.skip().map(drop)
-            }
-            b"appendMode" => {
-                if optional_string(r)?.is_some_and(|s| r.raw(s) == b"side") {
-                    record.flags |= flag::SIDE_APPEND;
-                }
-                Ok(())
-            }
-            b"attachment" | b"data" if r.peek()? == Json::Object => self.inner(r, draft),
-            b"compactMetadata" if r.peek()? == Json::Object => {
-                let mut preserves = false;
-                r.object(|r, key| {
-                    preserves |= matches!(&*decoded(r, key), b"preservedSegment" | b"preservedMessages")
-                        && r.peek()? == Json::Object;
-                    r.skip().map(drop)
-                })?;
-                draft.record.flags |= if preserves { flag::PRESERVES } else { 0 };
-                Ok(())
-            }
-            b"usage" => {
-                record.flags |= flag::CONTEXT_FIELDS;
-                self.usage(r, draft)
-            }
-            // Claude Code up to 1.0.
-            b"costUSD" => {
-                draft.cost = cost(r)?;
-                Ok(())
-            }
-            b"value" if self.dialect == Dialect::Sid => {
+            Field::Label => draft.label = optional_string(r)?,
+            Field::Value => {
                 let object = r.peek()? == Json::Object;
                 let place = r.skip()?;
                 draft.value = object.then_some(place);
-                Ok(())
             }
-            b"model" => {
-                record.flags |= flag::CONTEXT_FIELDS;
+            Field::Provider => draft.provider = optional_string(r)?,
+            Field::Model => {
                 if let Some(s) = optional_string(r)? {
                     record.model = facts.names.intern(slot::MODEL, &decoded(r, s));
                 }
-                Ok(())
             }
-            b"msgId" => {
-                record.flags |= flag::CONTEXT_FIELDS;
-                draft.group = optional_string(r)?.map_or(0, |s| id_of(r, s).short());
-                Ok(())
+            Field::Group(empty) => {
+                let named = optional_string(r)?.filter(|s| s.start < s.end || empty == Empty::Counts);
+                draft.group = named.map_or(0, |s| id_of(r, s).short());
             }
-            b"stopReason" => {
-                record.flags |= flag::CONTEXT_FIELDS;
-                let stop = optional_string(r)?;
-                if self.dialect == Dialect::Sid {
-                    draft.stop = stop;
-                }
-                Ok(())
-            }
-            b"permissionMode" => {
-                record.flags |= flag::CONTEXT_FIELDS;
-                draft.mode = Some(unknown_mode(r)?);
-                Ok(())
-            }
-            b"gitBranch" => {
-                record.flags |= flag::CONTEXT_FIELDS;
-                r.skip().map(drop)
-            }
-            // sid-code's sidechain messages and pi's custom messages carry role and content at the top.
-            b"role" => {
-                draft.role = optional_string(r)?;
-                Ok(())
-            }
-            b"content" => self.content(r, &mut draft.record, facts, mark),
-            _ => r.skip().map(drop),
-        }
-    }
-
-    fn parent_field(&self, r: &mut Reader<'_, '_>, record: &mut Record) -> Read<()> {
-        const PARENT: u64 = flag::PARENT_STRING | flag::PARENT_OTHER | flag::PARENT_CONTAINER;
-        record.flags = record.flags & !PARENT | flag::PARENT_KEY;
-        record.parent = Id::NONE;
-        match r.peek()? {
-            Json::String => {
-                let s = r.string()?;
-                record.flags |= flag::PARENT_STRING;
-                // An empty parent is none for the loaders that ask for truth; sid-code compares it as it is.
-                if s.start < s.end || self.dialect == Dialect::Sid {
-                    record.parent = id_of(r, s);
-                }
-            }
-            Json::Null => drop(r.skip()?),
-            other => {
-                record.flags |= flag::PARENT_OTHER;
+            Field::Target => draft.target = optional_string(r)?.map_or(0, |s| id_of(r, s).short()),
+            Field::Usage => self.usage(r, draft)?,
+            Field::Cost => draft.cost = cost(r)?,
+            Field::Stop => draft.stop = optional_string(r)?,
+            Field::Answers => draft.call = optional_string(r)?,
+            Field::Tool => draft.call_name = optional_string(r)?,
+            Field::Truth(bit) => self.truth(r, record, bit)?,
+            Field::Kept(n) => {
+                let kind = r.peek()?;
                 let (start, end) = r.skip()?;
-                // Python takes an empty one for none, and cannot hash another.
-                if matches!(other, Json::Array | Json::Object) && !blank(r.slice(start + 1, end - 1)) {
-                    record.flags |= flag::PARENT_CONTAINER;
-                }
-                record.parent = Id::of_other(r.slice(start, end));
+                draft.kept[n] = Some(Kept { kind, start, end });
             }
+            Field::Inside(keys) => self.inside(r, keys, draft, facts, mark)?,
+            Field::Summary | Field::There => drop(r.skip()?),
         }
         Ok(())
+    }
+
+    /// An object whose fields count as the record's own.
+    fn inside(
+        &mut self,
+        r: &mut Reader<'_, '_>,
+        keys: &'static Keys<Slot>,
+        draft: &mut Draft,
+        facts: &mut Facts,
+        mark: usize,
+    ) -> Read<()> {
+        if r.peek()? != Json::Object {
+            return r.skip().map(drop);
+        }
+        forget(keys, draft);
+        r.object(|r, key| match keys.get(&decoded(r, key)) {
+            Some(slot) => self.slot(r, slot, draft, facts, mark),
+            None => r.skip().map(drop),
+        })
     }
 
     fn truth(&self, r: &mut Reader<'_, '_>, record: &mut Record, bit: u64) -> Read<()> {
@@ -453,28 +348,11 @@ impl RecordReader {
         Ok(())
     }
 
-    fn inner(&mut self, r: &mut Reader<'_, '_>, draft: &mut Draft) -> Read<()> {
-        draft.inner_type = None;
-        let mut cleared = false;
-        r.object(|r, key| {
-            match &*decoded(r, key) {
-                b"type" => draft.inner_type = optional_string(r)?,
-                b"hookName" => cleared = optional_string(r)?.is_some_and(|s| r.raw(s) == b"SessionStart:clear"),
-                _ => drop(r.skip()?),
-            }
-            Ok(())
-        })?;
-        draft.record.flags |= if cleared { flag::CLEARED } else { 0 };
-        Ok(())
-    }
-
     fn message(&mut self, r: &mut Reader<'_, '_>, draft: &mut Draft, facts: &mut Facts, mark: usize) -> Read<()> {
         draft.record.flags &= !(flag::MESSAGE | flag::MESSAGE_OTHER);
         facts.blocks.truncate(mark);
-        (draft.role, draft.inner_mode) = (None, None);
-        // sid-code writes the reason beside the message, the others in it.
-        if self.dialect != Dialect::Sid {
-            draft.stop = None;
+        if std::mem::replace(&mut draft.message, true) {
+            forget(&self.keys.message, draft);
         }
         self.shape.add(b"{");
         match r.peek()? {
@@ -487,39 +365,10 @@ impl RecordReader {
         }
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            match &*decoded(r, key) {
-                b"role" => draft.role = optional_string(r)?,
-                b"content" => self.content(r, &mut draft.record, facts, mark)?,
-                b"id" | b"responseId" => {
-                    draft.group = optional_string(r)?.filter(|s| s.start < s.end).map_or(0, |s| id_of(r, s).short());
-                }
-                b"model" => {
-                    if let Some(s) = optional_string(r)? {
-                        draft.record.model = facts.names.intern(slot::MODEL, &decoded(r, s));
-                    }
-                }
-                b"stop_reason" | b"stopReason" if self.dialect != Dialect::Sid => draft.stop = optional_string(r)?,
-                b"_meta" if self.dialect == Dialect::Sid && r.peek()? == Json::Object => {
-                    draft.record.flags &= !(flag::NOT_TYPED | flag::COMPACTED);
-                    r.object(|r, key| match &*decoded(r, key) {
-                        b"permissionMode" => {
-                            draft.inner_mode = Some(unknown_mode(r)?);
-                            Ok(())
-                        }
-                        b"origin" => {
-                            draft.record.flags |= origin(r)?;
-                            Ok(())
-                        }
-                        _ => r.skip().map(drop),
-                    })?;
-                }
-                b"usage" => self.usage(r, draft)?,
-                b"provider" => draft.provider = optional_string(r)?,
-                b"toolCallId" => draft.call = optional_string(r)?,
-                b"toolName" => draft.call_name = optional_string(r)?,
-                _ => drop(r.skip()?),
+            match self.keys.message.get(&decoded(r, key)) {
+                Some(slot) => self.slot(r, slot, draft, facts, mark),
+                None => r.skip().map(drop),
             }
-            Ok(())
         })?;
         self.shape.add(b"}");
         Ok(())
@@ -537,17 +386,13 @@ impl RecordReader {
         self.shape.add(b"{");
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            let place = match &*decoded(r, key) {
-                b"input_tokens" | b"inputTokens" | b"input" => 0,
-                b"output_tokens" | b"outputTokens" | b"output" => 1,
-                b"cache_read_input_tokens" | b"cacheReadInputTokens" | b"cacheRead" => 2,
-                b"cache_creation_input_tokens" | b"cacheCreationInputTokens" | b"cacheWrite" => 3,
-                b"totalTokens" => 4,
-                b"cost" if r.peek()? == Json::Object => {
+            let place = match self.keys.usage.get(&decoded(r, key)) {
+                Some(UsageField::Tokens(place)) => *place,
+                Some(UsageField::CostIn(name)) if r.peek()? == Json::Object => {
                     return r.object(|r, key| {
-                        match &*decoded(r, key) {
-                            b"total" => draft.cost = cost(r)?,
-                            _ => drop(r.skip()?),
+                        match &*decoded(r, key) == name.as_bytes() {
+                            true => draft.cost = cost(r)?,
+                            false => drop(r.skip()?),
                         }
                         Ok(())
                     });
@@ -588,7 +433,7 @@ impl RecordReader {
                 record.flags |= flag::CONTENT_STRING;
                 let s = r.string()?;
                 let text = r.raw(s);
-                record.flags |= opening(text);
+                record.flags |= self.agent.opening(text);
                 facts.blocks.push(Block { kind: BlockKind::Text, flags: blankness(text), ..Block::default() });
                 Ok(())
             }
@@ -627,28 +472,26 @@ impl RecordReader {
         let (mut type_name, mut text, mut signature) = (None, None, None);
         let (mut id, mut name, mut result_id) = (Word::Absent, Word::Absent, Word::Absent);
         let (mut input, mut error, mut thinking) = (Json::Null, false, None);
-        let mut media = Media::default();
-        let mut media_at = (0, 0);
+        let mut media = Seen::default();
         r.object(|r, key| {
             self.shape.add(r.raw(key));
-            match &*decoded(r, key) {
-                b"type" => type_name = optional_string(r)?,
-                b"text" => text = optional_string(r)?,
-                b"thinking" => thinking = optional_string(r)?,
-                b"signature" | b"thinkingSignature" => signature = optional_string(r)?,
-                b"id" => id = word(r)?,
-                b"name" => name = word(r)?,
-                b"tool_use_id" => result_id = word(r)?,
-                b"input" | b"arguments" => {
+            match self.keys.block.get(&decoded(r, key)) {
+                Some(BlockField::Type) => type_name = optional_string(r)?,
+                Some(BlockField::Text) => text = optional_string(r)?,
+                Some(BlockField::Thinking) => thinking = optional_string(r)?,
+                Some(BlockField::Signature) => signature = optional_string(r)?,
+                Some(BlockField::Id) => id = word(r)?,
+                Some(BlockField::Name) => name = word(r)?,
+                Some(BlockField::Answers) => result_id = word(r)?,
+                Some(BlockField::Input) => {
                     input = r.peek()?;
                     r.skip()?;
                 }
-                b"is_error" => error = truthy(r, false)?,
-                b"source" if r.peek()? == Json::Object => {
-                    r.object(|r, key| media_field(r, key, &mut media, &mut media_at))?;
-                }
-                b"data" | b"mimeType" => media_field(r, key, &mut media, &mut media_at)?,
-                b"content" | b"mediaBlocks" if r.peek()? == Json::Array => self.nested(r)?,
+                Some(BlockField::Error) => error = truthy(r, false)?,
+                Some(BlockField::Source) if r.peek()? == Json::Object => self.source(r, &mut media)?,
+                Some(BlockField::Label) => media.label(r)?,
+                Some(BlockField::Data) => media.data(r)?,
+                Some(BlockField::Content | BlockField::Blocks) if r.peek()? == Json::Array => self.nested(r)?,
                 _ => drop(r.skip()?),
             }
             Ok(())
@@ -658,24 +501,21 @@ impl RecordReader {
         let type_name = type_name.map(|s| decoded(r, s)).unwrap_or_default();
         self.shape.add(b"[");
         self.shape.add(&type_name);
-        match &*type_name {
-            b"text" => {
-                new.kind = BlockKind::Text;
+        new.kind = self.agent.block_kind(&type_name);
+        match new.kind {
+            BlockKind::Text => {
                 let text = text.map(|s| r.raw(s)).unwrap_or_default();
                 new.flags = blankness(text);
-                opened = opening(text);
+                opened = self.agent.opening(text);
             }
-            b"thinking" => {
-                new.kind = BlockKind::Thinking;
+            BlockKind::Thinking => {
                 let text = thinking.map(|s| r.raw(s)).unwrap_or_default();
                 let signature = signature.map(|s| r.raw(s)).unwrap_or_default();
                 new.flags = blankness(text)
                     | if signature.is_empty() { block::NO_ID } else { 0 }
                     | if signed(signature) { 0 } else { block::UNSIGNED };
             }
-            b"redacted_thinking" => new.kind = BlockKind::Redacted,
-            b"tool_use" | b"toolCall" => {
-                new.kind = BlockKind::Call;
+            BlockKind::Call => {
                 new.id = id.hash(r);
                 new.name = match name {
                     Word::Text(s) => facts.names.intern(slot::TOOL, &decoded(r, s)),
@@ -689,23 +529,11 @@ impl RecordReader {
                     | if input == Json::Object { 0 } else { block::INPUT_OTHER }
                     | if input == Json::Null { block::EMPTY } else { 0 };
             }
-            b"tool_result" => {
-                new.kind = BlockKind::Result;
+            BlockKind::Result => {
                 new.id = result_id.hash(r);
                 new.flags = if result_id.is_name() { 0 } else { block::NO_ID } | if error { block::ERROR } else { 0 };
             }
-            b"image" => {
-                new.kind = BlockKind::Image;
-                self.judge(media, media_at);
-            }
-            b"document" => {
-                new.kind = BlockKind::Document;
-                self.judge(Media { document: true, ..media }, media_at);
-            }
-            b"tool_reference" => new.kind = BlockKind::ToolReference,
-            other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => {
-                new.kind = BlockKind::Server;
-            }
+            BlockKind::Image | BlockKind::Document => self.judge(new.kind, media),
             _ => {}
         }
         facts.blocks.push(new);
@@ -718,29 +546,79 @@ impl RecordReader {
             if r.peek()? != Json::Object {
                 return r.skip().map(drop);
             }
-            let (mut type_name, mut media, mut at) = (None, Media::default(), (0, 0));
-            r.object(|r, key| match &*decoded(r, key) {
-                b"type" | b"kind" => {
+            let (mut type_name, mut media) = (None, Seen::default());
+            r.object(|r, key| match self.keys.inner_block.get(&decoded(r, key)) {
+                Some(BlockField::Type) => {
                     type_name = optional_string(r)?;
                     Ok(())
                 }
-                b"source" if r.peek()? == Json::Object => r.object(|r, key| media_field(r, key, &mut media, &mut at)),
-                b"data" | b"mimeType" | b"mediaType" => media_field(r, key, &mut media, &mut at),
+                Some(BlockField::Source) if r.peek()? == Json::Object => self.source(r, &mut media),
+                Some(BlockField::Label) => media.label(r),
+                Some(BlockField::Data) => media.data(r),
                 _ => r.skip().map(drop),
             })?;
-            match type_name.map(|s| r.raw(s)) {
-                Some(b"image") => self.judge(media, at),
-                Some(b"document") => self.judge(Media { document: true, ..media }, at),
-                Some(b"tool_reference") => self.media.push((at.0, at.1, DefectKind::ToolReference)),
-                _ => {}
+            if let Some(s) = type_name {
+                self.judge(self.agent.block_kind(r.raw(s)), media);
             }
             Ok(())
         })
     }
 
-    fn judge(&mut self, media: Media<'_>, at: (usize, usize)) {
-        if let Some(kind) = media::judge(media) {
-            self.media.push((at.0, at.1, kind));
+    /// The object that holds a medium's label and bytes.
+    fn source<'a>(&self, r: &mut Reader<'a, '_>, media: &mut Seen<'a>) -> Read<()> {
+        r.object(|r, key| match self.keys.inner_block.get(&decoded(r, key)) {
+            Some(BlockField::Label) => media.label(r),
+            Some(BlockField::Data) => media.data(r),
+            _ => r.skip().map(drop),
+        })
+    }
+
+    fn judge(&mut self, kind: BlockKind, seen: Seen<'_>) {
+        let found = match kind {
+            BlockKind::Image => media::judge(seen.media),
+            BlockKind::Document => media::judge(Media { document: true, ..seen.media }),
+            BlockKind::ToolReference => Some(DefectKind::ToolReference),
+            _ => None,
+        };
+        if let Some(kind) = found {
+            self.media.push((seen.at.0, seen.at.1, kind));
+        }
+    }
+}
+
+/// What one block says of a medium, and where its bytes stand.
+#[derive(Clone, Copy, Default)]
+struct Seen<'a> {
+    media: Media<'a>,
+    at: (usize, usize),
+}
+
+impl<'a> Seen<'a> {
+    fn label(&mut self, r: &mut Reader<'a, '_>) -> Read<()> {
+        self.media.label = optional_string(r)?.map(|s| r.raw(s));
+        Ok(())
+    }
+
+    fn data(&mut self, r: &mut Reader<'a, '_>) -> Read<()> {
+        if let Some(s) = optional_string(r)? {
+            self.media.data = Some(r.raw(s));
+            self.at = (s.start, s.end - s.start);
+        }
+        Ok(())
+    }
+}
+
+/// Forgets what the first copy of an object left.
+fn forget(keys: &'static Keys<Slot>, draft: &mut Draft) {
+    for slot in keys.iter() {
+        draft.record.flags &= !slot.marks;
+        match slot.field {
+            Field::Role => draft.role = None,
+            Field::Stop => draft.stop = None,
+            Field::Truth(bit) => draft.record.flags &= !bit,
+            Field::Kept(n) => draft.kept[n] = None,
+            Field::Inside(keys) => forget(keys, draft),
+            _ => {}
         }
     }
 }
@@ -754,16 +632,56 @@ pub(super) fn note(facts: &mut Facts, defect: Defect, count: u64) {
     *seen += count;
 }
 
-fn media_field<'a>(r: &mut Reader<'a, '_>, key: Str, media: &mut Media<'a>, at: &mut (usize, usize)) -> Read<()> {
-    match &*decoded(r, key) {
-        b"media_type" | b"mimeType" | b"mediaType" => media.label = optional_string(r)?.map(|s| r.raw(s)),
-        b"data" => {
-            if let Some(s) = optional_string(r)? {
-                media.data = Some(r.raw(s));
-                *at = (s.start, s.end - s.start);
+fn type_field(r: &mut Reader<'_, '_>, draft: &mut Draft) -> Read<()> {
+    let record = &mut draft.record;
+    record.flags = record.flags & !flag::TYPE_CONTAINER | flag::NO_TYPE;
+    draft.type_name = None;
+    match r.peek()? {
+        Json::String => {
+            draft.type_name = Some(r.string()?);
+            record.flags &= !flag::NO_TYPE;
+            Ok(())
+        }
+        Json::Array | Json::Object => {
+            record.flags |= flag::TYPE_CONTAINER;
+            r.skip().map(drop)
+        }
+        _ => r.skip().map(drop),
+    }
+}
+
+fn time_field(r: &mut Reader<'_, '_>, record: &mut Record) -> Read<()> {
+    record.flags &= !flag::TIME_BAD;
+    record.time = NO_TIME;
+    match optional_string(r)?.and_then(|s| time::parse(r.raw(s))) {
+        Some(ms) => record.time = ms,
+        None => record.flags |= flag::TIME_BAD,
+    }
+    Ok(())
+}
+
+fn parent_field(r: &mut Reader<'_, '_>, record: &mut Record, empty: Empty) -> Read<()> {
+    const PARENT: u64 = flag::PARENT_STRING | flag::PARENT_OTHER | flag::PARENT_CONTAINER;
+    record.flags = record.flags & !PARENT | flag::PARENT_KEY;
+    record.parent = Id::NONE;
+    match r.peek()? {
+        Json::String => {
+            let s = r.string()?;
+            record.flags |= flag::PARENT_STRING;
+            if s.start < s.end || empty == Empty::Counts {
+                record.parent = id_of(r, s);
             }
         }
-        _ => drop(r.skip()?),
+        Json::Null => drop(r.skip()?),
+        other => {
+            record.flags |= flag::PARENT_OTHER;
+            let (start, end) = r.skip()?;
+            // Python takes an empty one for none, and cannot hash another.
+            if matches!(other, Json::Array | Json::Object) && !blank(r.slice(start + 1, end - 1)) {
+                record.flags |= flag::PARENT_CONTAINER;
+            }
+            record.parent = Id::of_other(r.slice(start, end));
+        }
     }
     Ok(())
 }
@@ -845,7 +763,7 @@ fn word(r: &mut Reader<'_, '_>) -> Read<Word> {
 }
 
 /// Whether JavaScript takes a value that is no filled string for false.
-fn falsy(raw: &[u8]) -> bool {
+pub fn falsy(raw: &[u8]) -> bool {
     matches!(raw, b"null" | b"false" | b"\"\"")
         || (raw.first().is_some_and(|b| b.is_ascii_digit() || *b == b'-') && is_zero(raw))
 }
@@ -857,19 +775,6 @@ pub fn falsy_ids() -> &'static [u64] {
         let of = |raw: &[u8]| Id::of_other(raw).short();
         [0, of(b"null"), of(b"false"), of(b"\"\""), of(b"0")]
     })
-}
-
-/// Whether a permission mode is one that sid-code's loader clears (`docs/formats/sid-code.md`, section 4: recovery
-/// pipeline, step 2).
-fn unknown_mode(r: &mut Reader<'_, '_>) -> Read<bool> {
-    const KNOWN: [&[u8]; 5] = [b"default", b"acceptEdits", b"bypassPermissions", b"plan", b"always-allow"];
-    if r.peek()? == Json::String {
-        let s = r.string()?;
-        let raw = r.raw(s);
-        return Ok(!raw.is_empty() && !KNOWN.contains(&raw));
-    }
-    let (start, end) = r.skip()?;
-    Ok(!falsy(r.slice(start, end)))
 }
 
 /// Reads any value and tells whether the loader's language takes it for true: an empty array or object is true in
@@ -918,16 +823,6 @@ pub fn nano_dollars(dollars: f64) -> Option<u64> {
     (dollars.is_finite() && (0.0..1e9).contains(&dollars)).then(|| (dollars * 1e9).round() as u64)
 }
 
-/// sid-code notes in a message what made it, when that was no person. An expanded command was typed as a command.
-fn origin(r: &mut Reader<'_, '_>) -> Read<u64> {
-    let word = optional_string(r)?.map(|s| r.raw(s)).unwrap_or_default();
-    Ok(match word {
-        b"" | b"command-expansion" => 0,
-        b"compact-summary" => flag::NOT_TYPED | flag::COMPACTED,
-        _ => flag::NOT_TYPED,
-    })
-}
-
 fn blankness(text: &[u8]) -> u8 {
     if text.is_empty() {
         return block::EMPTY;
@@ -942,25 +837,6 @@ fn blankness(text: &[u8]) -> u8 {
         text.iter().all(|b| matches!(b, b' ' | b'\\' | b'n' | b't' | b'r'))
     };
     if blank { block::BLANK } else { 0 }
-}
-
-/// What the first words of a user's text say about the record.
-fn opening(text: &[u8]) -> u64 {
-    match text.first() {
-        Some(b'[') if text.starts_with(b"[Request interrupted by user") => flag::INTERRUPT,
-        Some(b'<') => {
-            const OWN: [&[u8]; 6] = [
-                b"<command-name>",
-                b"<command-message>",
-                b"<local-command-",
-                b"<bash-input>",
-                b"<bash-stdout>",
-                b"<bash-stderr>",
-            ];
-            if OWN.iter().any(|tag| text.starts_with(tag)) { flag::LOCAL_COMMAND } else { 0 }
-        }
-        _ => 0,
-    }
 }
 
 /// Whether a signature can be one: base64 of more than a marker's length. Foreign providers leave short marks or words

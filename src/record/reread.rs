@@ -2,10 +2,10 @@
 //! read as the file has and not a million calls.
 
 use super::again::string_end;
-use super::facts::{Kind, Record, flag};
+use super::agent::{Field, Records, Speaker};
+use super::facts::{Record, flag};
 use super::json::decode;
 use super::value::Value;
-use crate::dialect::Dialect;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -35,7 +35,7 @@ fn read(source: &Source, mut buffer: Vec<u8>, offset: u64, length: usize) -> Vec
 #[derive(Debug)]
 pub struct Reread<'a> {
     source: &'a Source,
-    dialect: Dialect,
+    agent: &'static dyn Records,
     /// Bytes that were read ahead, and where they begin.
     window: Vec<u8>,
     at: u64,
@@ -47,8 +47,8 @@ pub struct Reread<'a> {
 
 impl<'a> Reread<'a> {
     /// For the records of this source.
-    pub fn new(source: &'a Source, dialect: Dialect) -> Self {
-        Reread { source, dialect, window: Vec::new(), at: 0, single: Vec::new(), last: 0 }
+    pub fn new(source: &'a Source, agent: &'static dyn Records) -> Self {
+        Reread { source, agent, window: Vec::new(), at: 0, single: Vec::new(), last: 0 }
     }
 
     /// A stretch of the file; shorter when the file was cut meanwhile.
@@ -96,7 +96,7 @@ impl<'a> Reread<'a> {
 
     /// The record's type as its agent spells it. Read again only where its kind does not tell.
     pub fn type_name(&mut self, record: &Record) -> Option<String> {
-        match spelled(self.dialect, record.kind) {
+        match self.agent.type_word(record.kind) {
             Some(name) => Some(name.to_owned()),
             None => self.field(record, &["type"]).map(|name| name.lossy()),
         }
@@ -104,25 +104,12 @@ impl<'a> Reread<'a> {
 
     /// Who speaks, as its agent spells it; none for what is no message.
     pub fn role(&mut self, record: &Record) -> Option<String> {
-        let role = match (self.dialect, record.kind) {
-            // The message takes its row's type, whatever the role in it says.
-            (Dialect::Claude, Kind::User) => "user",
-            (Dialect::Claude, Kind::Assistant) => "assistant",
-            (_, Kind::ToolMessage) if self.dialect.is_pi() => "toolResult",
-            (_, Kind::Compaction) if self.dialect.is_pi() => "compactionSummary",
-            (_, Kind::BranchSummary) => "branchSummary",
-            (_, Kind::Custom) => match self.field(record, &["message", "role"]) {
-                Some(role) => return Some(role.lossy()),
-                None => "custom",
-            },
-            (_, Kind::User | Kind::Assistant | Kind::ToolMessage) if record.has(flag::ROLE_USER) => "user",
-            (_, Kind::User | Kind::Assistant | Kind::ToolMessage) if record.has(flag::ROLE_ASSISTANT) => "assistant",
-            (_, Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::SideMessage) => {
-                return Some(self.field(record, &["message", "role"]).map_or_else(String::new, |role| role.lossy()));
-            }
-            _ => return None,
+        let silent = match self.agent.speaker(record) {
+            Speaker::Is(role) => return Some(role.to_owned()),
+            Speaker::Stored(silent) => silent,
+            Speaker::Nobody => return None,
         };
-        Some(role.to_owned())
+        Some(self.field(record, &["message", "role"]).map_or_else(|| silent.to_owned(), |role| role.lossy()))
     }
 
     /// A string field of the record.
@@ -136,49 +123,23 @@ impl<'a> Reread<'a> {
 
     /// The id of the parent that the record names.
     pub fn parent(&mut self, record: &Record) -> Option<Text> {
-        let key = if self.dialect.is_pi() { "parentId" } else { "parentUuid" };
+        let key = self.agent.keys().record.name_of(|slot| matches!(slot.field, Field::Parent(_)))?;
         self.field(record, &[key])
     }
-}
-
-/// The type of a record where its kind alone tells it (see `kind`, which goes the other way).
-fn spelled(dialect: Dialect, kind: Kind) -> Option<&'static str> {
-    Some(match (dialect, kind) {
-        (Dialect::Sid, Kind::Start) => "session_start",
-        (Dialect::Sid, Kind::User) => "user_message",
-        (Dialect::Sid, Kind::Assistant) => "assistant_message",
-        (Dialect::Sid, Kind::ToolMessage) => "tool_result",
-        (Dialect::Sid, Kind::Compaction) => "context_compact",
-        (Dialect::Sid, Kind::Metadata) => "metadata",
-        (Dialect::Sid, Kind::End) => "session_end",
-        (Dialect::Sid, Kind::SideStart) => "sidechain_start",
-        (Dialect::Sid, Kind::SideEnd) => "sidechain_end",
-        (Dialect::Sid, Kind::SideMessage) => "message",
-        (Dialect::Claude, Kind::User) => "user",
-        (Dialect::Claude, Kind::Assistant) => "assistant",
-        (Dialect::Claude, Kind::System) => "system",
-        (Dialect::Claude, Kind::Attachment) => "attachment",
-        (Dialect::Claude, Kind::Progress) => "progress",
-        (Dialect::Pi | Dialect::Openclaw, Kind::Start) => "session",
-        (Dialect::Pi | Dialect::Openclaw, Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::System) => "message",
-        (Dialect::Pi | Dialect::Openclaw, Kind::Compaction) => "compaction",
-        (Dialect::Pi | Dialect::Openclaw, Kind::BranchSummary) => "branch_summary",
-        (Dialect::Pi | Dialect::Openclaw, Kind::ContextEdit) => "context_edit",
-        (Dialect::Openclaw, Kind::Leaf) => "leaf",
-        _ => return None,
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents;
+    use crate::dialect::Dialect;
 
     #[test]
     fn every_stretch_is_that_of_the_file_whatever_was_read_before() {
         let bytes: Vec<u8> =
             (0..3 * WINDOW as u32 + 777).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let source = Source::from_bytes(bytes.clone());
-        let mut again = Reread::new(&source, Dialect::Claude);
+        let mut again = Reread::new(&source, agents::of(Dialect::Claude));
         let mut at = 1_u64;
         for n in 0..20_000_u64 {
             // Forward in small steps, with jumps in between.

@@ -1,7 +1,9 @@
 //! What a message is made of, for a person: its blocks with kinds, names and sizes; their text only when asked for.
 //! Read again from the record's bytes, because the facts keep no more than rules need.
 
+use super::agent::{BlockField, Field, Records, Slot};
 use super::json::Kind;
+use super::keys::Keys;
 use super::value::Value;
 
 /// One block of a message.
@@ -20,11 +22,15 @@ pub struct BlockView {
 }
 
 /// The blocks of a record.
-pub fn blocks(record: &[u8], content: bool) -> Vec<BlockView> {
+pub fn blocks(record: &[u8], agent: &dyn Records, content: bool) -> Vec<BlockView> {
     let Some(root) = Value::parse(record) else { return Vec::new() };
-    // sid-code, Claude Code and pi have `message`; whole-file sessions and pi's custom messages are the message; pi's
-    // summaries have one string.
-    let found = [&["message", "content"][..], &["content"], &["summary"]].iter().find_map(|path| root.at(path));
+    let keys = agent.keys();
+    let message = member(&root, &keys.record, |field| matches!(field, Field::Message));
+    let inner = message.and_then(|message| member(&message, &keys.message, |field| matches!(field, Field::Content)));
+    // Some messages are the record itself, and what a summary says is one string.
+    let found = inner
+        .or_else(|| member(&root, &keys.record, |field| matches!(field, Field::Content)))
+        .or_else(|| member(&root, &keys.record, |field| matches!(field, Field::Summary)));
     let Some(value) = found else { return Vec::new() };
     let size = |value: &Value<'_>| (value.end - value.start) as u64;
     match value.kind() {
@@ -34,38 +40,48 @@ pub fn blocks(record: &[u8], content: bool) -> Vec<BlockView> {
             text: value.string().filter(|_| content),
             ..BlockView::default()
         }],
-        Kind::Array => value.items().iter().map(|item| block(item, content)).collect(),
+        Kind::Array => value.items().iter().map(|item| block(item, &keys.block, content)).collect(),
         _ => Vec::new(),
     }
 }
 
-fn block(item: &Value<'_>, content: bool) -> BlockView {
-    let text = |key: &str| item.get(key).and_then(|v| v.string());
-    BlockView {
-        kind: text("type").unwrap_or_else(|| "(no type)".to_owned()),
-        bytes: (item.end - item.start) as u64,
-        name: text("name").or_else(|| text("toolName")),
-        call: text("tool_use_id").or_else(|| text("toolCallId")).or_else(|| text("id")),
-        text: if content { said(item) } else { None },
-    }
+/// The member of an object whose key has this meaning.
+fn member<'a>(object: &Value<'a>, keys: &Keys<Slot>, is: impl Fn(&Field) -> bool) -> Option<Value<'a>> {
+    let members = object.members();
+    members.into_iter().rfind(|(key, _)| keys.get(key.as_bytes()).is_some_and(|slot| is(&slot.field))).map(|m| m.1)
 }
 
-/// The words of a block: text, thinking, a result's content, else the input as it stands.
-fn said(item: &Value<'_>) -> Option<String> {
-    if let Some(text) = ["text", "thinking"].iter().find_map(|key| item.get(key)?.string()) {
-        return Some(text);
+fn block(item: &Value<'_>, keys: &Keys<BlockField>, content: bool) -> BlockView {
+    let members = item.members();
+    let get = |field: BlockField| {
+        members.iter().rfind(|(key, _)| keys.get(key.as_bytes()) == Some(&field)).map(|(_, value)| *value)
+    };
+    let text = |field: BlockField| get(field).and_then(|v| v.string());
+    // The words of a block: text, thinking, a result's content, else the input as it stands.
+    let said = || {
+        text(BlockField::Text).or_else(|| text(BlockField::Thinking)).or_else(|| {
+            let inner = get(BlockField::Content).or_else(|| get(BlockField::Input))?;
+            inner.string().or_else(|| Some(crate::text::lossy(inner.raw())))
+        })
+    };
+    BlockView {
+        kind: text(BlockField::Type).unwrap_or_else(|| "(no type)".to_owned()),
+        bytes: (item.end - item.start) as u64,
+        name: text(BlockField::Name),
+        call: text(BlockField::Answers).or_else(|| text(BlockField::Id)),
+        text: if content { said() } else { None },
     }
-    let inner = ["content", "input", "arguments"].iter().find_map(|key| item.get(key))?;
-    inner.string().or_else(|| Some(crate::text::lossy(inner.raw())))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::agents;
+    use crate::dialect::Dialect;
 
     #[test]
     fn kinds_and_sizes_but_no_text_unless_asked() {
         let record = br#"{"message":{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"t1","name":"Bash","input":{"a":1}}]}}"#;
+        let blocks = |record: &[u8], content| super::blocks(record, agents::of(Dialect::Claude), content);
         let seen = blocks(record, false);
         assert_eq!(seen.iter().map(|b| b.kind.as_str()).collect::<Vec<_>>(), ["text", "tool_use"]);
         assert_eq!(

@@ -11,7 +11,6 @@ use crate::finding::Fix;
 use crate::record::damage::{self, BOM, BadKind, Segment};
 use crate::record::facts::{BadLine, DefectKind, Kind};
 use crate::record::json::Scratch;
-use crate::record::read::RecordReader;
 use crate::record::value::Value;
 use crate::session::Session;
 
@@ -77,11 +76,10 @@ fn join(code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
 
 /// A damaged line becomes its whole records, each on a line of its own; the fragments go to quarantine.
 fn split(session: &Session, code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
-    let reader = RecordReader::new(session.dialect);
     let mut scratch = Scratch::default();
     let action = if bad.kind == BadKind::Nul { Action::StripNuls } else { Action::Split };
     let mut edit = Edit::new(code, Fix::Bytes, action, bad.offset, Vec::new());
-    let mut parts = damage::segments(bytes, reader.grammar(), &mut scratch);
+    let mut parts = damage::segments(bytes, session.agent, &mut scratch);
     if bad.kind == BadKind::Nul && !parts.iter().any(|p| p.whole) {
         // NULs inside a record: it is whole without them.
         let stripped: Vec<u8> = bytes.iter().copied().filter(|b| *b != 0).collect();

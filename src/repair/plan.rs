@@ -281,8 +281,8 @@ impl Planner<'_> {
         }
         let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
         let text = now.text.spliced(&splices);
-        let Session { path, dialect, shape, .. } = &now.session;
-        let session = Session::read(path.clone(), text.source(), *dialect, *shape, self.meter)?;
+        let Session { path, agent, shape, .. } = &now.session;
+        let session = Session::read(path.clone(), text.source(), *agent, *shape, self.meter)?;
         let state = state(&session, self.options);
         let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
         for edit in way {

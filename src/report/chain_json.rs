@@ -226,7 +226,7 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn new(session: &'a Session) -> Self {
-        Rows { session, again: RefCell::new(Reread::new(&session.source, session.dialect)) }
+        Rows { session, again: RefCell::new(Reread::new(&session.source, session.agent)) }
     }
 
     pub(super) fn id(&self, n: u32) -> Option<Text> {
@@ -247,7 +247,7 @@ impl<'a> Rows<'a> {
 
     pub(super) fn blocks(&self, n: u32, content: bool) -> Vec<BlockView> {
         let text = again::text(&self.session.source, self.session.record(n)).unwrap_or_default();
-        view::blocks(&text, content)
+        view::blocks(&text, self.session.agent, content)
     }
 
     pub(super) fn place(&self, n: u32) -> PlaceJson {

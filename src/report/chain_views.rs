@@ -24,7 +24,7 @@ const ROWS: usize = 20;
 /// # Errors
 /// Whatever the system says.
 pub fn emit(out: &mut Out, session: &Session) -> io::Result<()> {
-    let mut again = Reread::new(&session.source, session.dialect);
+    let mut again = Reread::new(&session.source, session.agent);
     for &n in &session.chain.adopted {
         let record = session.record(n);
         let length = length_in_file(session, record)?;

@@ -174,7 +174,7 @@ struct TailJson {
 /// Whatever the writer says.
 pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
     let (session, prediction) = (report.session, report.prediction);
-    let reread = RefCell::new(Reread::new(&session.source, session.dialect));
+    let reread = RefCell::new(Reread::new(&session.source, session.agent));
     // Each answer is taken before the next is asked for: two borrows at once would be a defect.
     let place = |n: &u32| {
         let id = reread.borrow_mut().id(session.record(*n));

@@ -10,9 +10,10 @@ use super::{Collector, Context, counted};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::finding::{Doc, Finding, Fix, Place, Rule, Severity};
+use crate::record::agent::Cut;
 use crate::record::damage::BadKind;
 use crate::record::facts::{BadLine, Defect, DefectKind, Kind, flag};
-use crate::record::pass::{DEEPEST, SID_WHOLE};
+use crate::record::pass::DEEPEST;
 
 /// The rules of this family.
 pub static RULES: &[&Rule] = &[
@@ -187,7 +188,7 @@ fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Op
                 .fact("refused_by", vec!["strict UTF-8 readers (serde_json, jq 1.6)".to_owned()])
         }
         DefectKind::RawSeparator => {
-            let splits = dialect == Dialect::Sid && session.facts.size > SID_WHOLE;
+            let splits = session.agent.cut(session.facts.size) == Cut::Separators;
             let finding = RAW_LINE_SEPARATOR.at(place).fact("fork_splits_here", dialect == Dialect::Claude);
             if splits {
                 finding
@@ -243,7 +244,7 @@ fn whole_file(context: &Context<'_>, found: &mut Collector) {
     let loader = dialect.loader();
     if facts.bom && session.chain.mode != Mode::File {
         let effect = match dialect {
-            Dialect::Sid if facts.size <= SID_WHOLE => {
+            _ if session.agent.cut(facts.size) == Cut::TrimmedLines => {
                 format!("{loader} trims it; beyond 4 MiB the first record would be lost")
             }
             Dialect::Pi => format!("{loader} refuses the file: not a valid pi session"),
@@ -290,7 +291,7 @@ fn whole_file(context: &Context<'_>, found: &mut Collector) {
                 .fact("bytes", facts.size)
                 .fact("bytes_by_type", largest),
         );
-    } else if dialect == Dialect::Sid && facts.size > SID_WHOLE && session.chain.mode != Mode::File {
+    } else if session.agent.cut(facts.size) == Cut::Separators && session.chain.mode != Mode::File {
         found.add(
             OVERSIZED_FILE
                 .at(Place::default())

@@ -2,6 +2,7 @@
 //! any place, with any bit flipped, with lines dropped, doubled and glued.
 
 use proptest::prelude::*;
+use sid_audit::agents;
 use sid_audit::dialect::Dialect;
 use sid_audit::rules::{self, Context};
 use sid_audit::session::{Session, Shape};
@@ -18,7 +19,8 @@ fn judge(bytes: &[u8]) {
         for shape in [Shape::Main, Shape::Subagent, Shape::Legacy] {
             let source = Source::from_bytes(bytes);
             let path = PathBuf::from("5e55c0de-0000-4000-8000-000000000001.jsonl");
-            let session = Session::read(path, source, dialect, shape, &Meter::default()).unwrap();
+            let session =
+                Session::read(path, source, agents::reader(dialect, shape), shape, &Meter::default()).unwrap();
             let facts = &session.facts;
             let kept = session.chain.adopted.iter().chain(&session.chain.messages);
             assert!(kept.copied().all(|n| (n as usize) < facts.records.len()), "{dialect}: a record that is not there");

@@ -10,6 +10,7 @@
 
 use crate::support;
 use serde_json::{Value, json};
+use sid_audit::agents;
 use sid_audit::finding::{Fact, Finding, Severity};
 use sid_audit::rules::store::{Elsewhere, StoreCollector, check_store};
 use sid_audit::rules::{Context, session_findings};
@@ -77,12 +78,14 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
             _ => continue,
         };
         let (path, source) = (discovery.path(file), discovery.open(file).unwrap());
-        let session = Session::read(path, source, file.dialect.unwrap(), shape, &Meter::default()).unwrap();
+        let session =
+            Session::read(path, source, agents::reader(file.dialect.unwrap(), shape), shape, &Meter::default())
+                .unwrap();
         let context = Context { session: &session, live: live.unwrap_or(false), now, places: 20 };
         findings.extend(session_findings(&context).0);
         collector.add(&session, n, &discovery, live.unwrap_or(false));
     }
-    let report = check_store(&discovery, collector, &registrations, now);
+    let report = check_store(&discovery, collector, &registrations, now, agents::of);
     assert_eq!(report.errors, []);
     for (file, finding) in &report.findings {
         assert!(finding.path.is_some(), "{} has a path", finding.rule.code);

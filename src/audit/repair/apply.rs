@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::guard::{Guard, Refused};
 use super::world::World;
 use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, told};
+use crate::agents;
 use crate::audit::keep;
 use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
@@ -166,8 +167,14 @@ fn one(
     let Ok(meta) = descriptor.metadata() else { return Err(changed("cannot be looked at any more")) };
     let (ids, autopsy) = match &plan.subject {
         Subject::Session(subject) => {
-            let session = Session::read(plan.path.clone(), source, plan.dialect, subject.shape, &Meter::default())
-                .map_err(|_| changed("cannot be read any more"))?;
+            let session = Session::read(
+                plan.path.clone(),
+                source,
+                agents::reader(plan.dialect, subject.shape),
+                subject.shape,
+                &Meter::default(),
+            )
+            .map_err(|_| changed("cannot be read any more"))?;
             let ids = if guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
             (ids, Some(told::autopsy(plan, &session)))
         }
@@ -211,7 +218,7 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
     };
     let read = || {
         let source = Source::open(proof.bytes)?;
-        Session::read(plan.path.clone(), source, plan.dialect, *shape, &meter)
+        Session::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter)
     };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::guard::{Guard, Refused};
 use super::{Applied, Options};
+use crate::agents;
 use crate::audit::files::is_session_or_index;
 use crate::audit::layers::folder_name;
 use crate::audit::{is_session, keep, shape_of};
@@ -64,7 +65,13 @@ impl<'a> Known<'a> {
                     }
                     (true, Some(dialect)) => {
                         let source = Source::File { size: meta.len(), file: descriptor };
-                        let read = Session::read(path.clone(), source, dialect, shape_of(file.kind), &Meter::default());
+                        let read = Session::read(
+                            path.clone(),
+                            source,
+                            agents::reader(dialect, shape_of(file.kind)),
+                            shape_of(file.kind),
+                            &Meter::default(),
+                        );
                         read.map(|session| keep::ids(&session)).unwrap_or_default()
                     }
                     _ => Default::default(),
@@ -84,7 +91,7 @@ impl<'a> Known<'a> {
     fn read(&self, session: &Path, source: Source) -> io::Result<Session> {
         let (dialect, shape) =
             *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
-        Session::read(session.to_owned(), source, dialect, shape, &Meter::default())
+        Session::read(session.to_owned(), source, agents::reader(dialect, shape), shape, &Meter::default())
     }
 
     fn plan_options(&self) -> plan::Options {

@@ -17,6 +17,7 @@ use super::left::why_left;
 use super::standing::Standing;
 use super::world::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
+use crate::agents;
 use crate::audit::files::{is_session_or_index, largest_first};
 use crate::audit::layers::folder_name;
 use crate::audit::mend::{self, Again, Mend};
@@ -195,7 +196,13 @@ impl Work<'_> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         };
         let meta = descriptor.metadata()?;
-        let session = Session::read(path.clone(), source.clone(), dialect, shape_of(file.kind), self.meter)?;
+        let session = Session::read(
+            path.clone(),
+            source.clone(),
+            agents::reader(dialect, shape_of(file.kind)),
+            shape_of(file.kind),
+            self.meter,
+        )?;
         let ids = if self.guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
         let known: Vec<&str> = ids.iter().map(String::as_str).collect();
         let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
@@ -347,7 +354,7 @@ impl Work<'_> {
             // What is left without the answers that would change again is a repair all the same.
             options.without.append(&mut wrong.again);
             let source = context.source.clone();
-            let session = Session::read(context.path.to_owned(), source, context.dialect, shape, self.meter)?;
+            let session = Session::read(context.path.to_owned(), source, agents::reader(context.dialect, shape), shape, self.meter)?;
             planned = plan::plan(session, &options, self.meter)?;
             wrong = self.proven(context, &planned, &options)?;
         }
@@ -368,7 +375,7 @@ impl Work<'_> {
         let bolder = plan::Options { up_to: Fix::Content, ..options.clone() };
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let source = context.source.clone();
-        let session = Session::read(context.path.to_owned(), source, context.dialect, shape, self.meter)?;
+        let session = Session::read(context.path.to_owned(), source, agents::reader(context.dialect, shape), shape, self.meter)?;
         let both = plan::plan(session, &bolder, self.meter)?;
         if !both.answers.contains(code) {
             return Ok(None);
@@ -384,7 +391,8 @@ impl Work<'_> {
         }
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let text = &planned.text;
-        let result = Session::read(context.path.to_owned(), text.source(), context.dialect, shape, self.meter)?;
+        let agent = agents::reader(context.dialect, shape);
+        let result = Session::read(context.path.to_owned(), text.source(), agent, shape, self.meter)?;
         let bound = Bound::of(planned.edits.iter().map(|e| &e.edit));
         let promise =
             Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, bound, text };

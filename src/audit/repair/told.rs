@@ -54,7 +54,7 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
             "reason": planned.edit.reason,
         }));
     }
-    let mut reread = Reread::new(&session.source, session.dialect);
+    let mut reread = Reread::new(&session.source, session.agent);
     let records: Vec<Json> = slabs.values().map(|(slab, codes)| laid_out(session, &mut reread, slab, codes)).collect();
     let bad = session.facts.bad_lines.iter().take(EDITS);
     let bad: Vec<Json> =

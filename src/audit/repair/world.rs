@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::agents;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::record::facts::Id;
@@ -28,7 +29,7 @@ pub struct World {
 impl World {
     /// The world of what was collected.
     pub fn new(discovery: &Discovery, collector: StoreCollector, registrations: &[Registration], now: i64) -> Self {
-        let report = check_store(discovery, collector.clone(), registrations, now);
+        let report = check_store(discovery, collector.clone(), registrations, now, agents::of);
         let elsewhere = report.elsewhere.clone();
         World { collector, registrations: registrations.to_vec(), now, findings: findings(report), elsewhere }
     }
@@ -37,7 +38,7 @@ impl World {
     pub fn ask<T>(&self, discovery: &Discovery, file: u32, live: bool, ask: impl FnOnce(StoreRules<'_>) -> T) -> T {
         let with = |session: &Session| {
             let collector = self.collector.with(session, file, discovery, live);
-            findings(check_store(discovery, collector, &self.registrations, self.now))
+            findings(check_store(discovery, collector, &self.registrations, self.now, agents::of))
         };
         ask(StoreRules { now: &self.findings, with: &with })
     }

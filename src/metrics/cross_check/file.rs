@@ -9,6 +9,7 @@ use super::{Difference, Fault, PARALLEL, Recount, SORTS, STRICT, Sums, USAGE};
 use crate::dialect::Dialect;
 use crate::metrics::records::UserSort;
 use crate::metrics::scanner::NoJson;
+use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Kind, NO_NAME, NO_TOKENS, Record};
 use crate::record::pass;
 use crate::session::{Session, Shape};
@@ -49,7 +50,7 @@ impl<'a> FileCount<'a> {
             stopped: false,
             ended: false,
             ends: false,
-            stream: pass::streams(session.dialect, source.size()),
+            stream: session.agent.cut(source.size()) == Cut::Separators,
             last_line: session.facts.lines.physical,
             to,
         }

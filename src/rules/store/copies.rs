@@ -168,7 +168,7 @@ fn original(name: &[u8]) -> Option<Vec<u8>> {
 /// The ids of a file's records, each with its first line. Read like a session, and let go at once.
 fn ids(world: &World<'_>, n: u32, dialect: Dialect) -> std::io::Result<HashMap<Id, i64>> {
     let source = world.discovery.open(&world.discovery.files[n as usize])?;
-    let facts = pass::read(&source, dialect, &Meter::default())?;
+    let facts = pass::read(&source, (world.agent_of)(dialect), &Meter::default())?;
     // from behind, so that the first line of an id stays
     let records = facts.records.iter().rev().filter(|r| r.has(flag::ID_STRING));
     Ok(records.map(|r| (r.id, i64::from(r.line))).collect())

@@ -36,6 +36,7 @@ use std::path::PathBuf;
 use super::{Collector, Context};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule};
+use crate::record::agent::Records;
 use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
 
 pub use alias::Aliases;
@@ -118,6 +119,7 @@ pub fn check_store(
     collected: StoreCollector,
     registrations: &[Registration],
     now: i64,
+    agent_of: fn(Dialect) -> &'static dyn Records,
 ) -> StoreReport {
     let collected = collected.finish();
     let mut sample = collected.sample;
@@ -127,6 +129,7 @@ pub fn check_store(
         notes: &collected.notes,
         registrations,
         now,
+        agent_of,
         aliases: &aliases,
         whole: HashSet::new(),
         report: StoreReport::default(),
@@ -156,6 +159,8 @@ struct World<'a> {
     notes: &'a [SessionNote],
     registrations: &'a [Registration],
     now: i64,
+    /// What answers for an agent, where a file is read again.
+    agent_of: fn(Dialect) -> &'static dyn Records,
     aliases: &'a Aliases,
     /// The stores of which a whole home was read.
     whole: HashSet<u32>,

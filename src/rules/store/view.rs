@@ -6,7 +6,7 @@
 //! out (a message that is null, a content element that is no object: the reader throws, which counts as corrupt).
 
 use crate::chain::{self, Chain};
-use crate::dialect::Dialect;
+use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, flag};
 use crate::record::value::Value;
 use crate::record::{again, pass, time};
@@ -71,7 +71,7 @@ pub(super) fn of(session: &Session) -> View {
         return of_lines(session, &session.facts, &session.chain);
     }
     // The loader streams this file and splits it where the list does not.
-    match pass::read_whole(&session.source, Dialect::Sid, &Meter::default()) {
+    match pass::read_cut(&session.source, session.agent, Cut::TrimmedLines, &Meter::default()) {
         Ok(facts) => of_lines(session, &facts, &chain::sid::load(&facts)),
         Err(_) => corrupt(Corrupt::NotLoadable),
     }
@@ -82,7 +82,7 @@ fn reads_differ(session: &Session) -> bool {
     use crate::record::facts::DefectKind::RawSeparator;
     let facts = &session.facts;
     let lines = &facts.lines;
-    pass::streams(Dialect::Sid, session.source.size())
+    session.agent.cut(session.source.size()) == Cut::Separators
         && (facts.bom
             || facts.defect_counts.contains_key(&RawSeparator)
             || lines.bad > 0

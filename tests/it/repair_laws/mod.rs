@@ -14,6 +14,7 @@ use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use sid_audit::agents;
 use sid_audit::audit::ApiVerdict;
 use sid_audit::commit;
 use sid_audit::dialect::Dialect;
@@ -59,7 +60,7 @@ impl Case {
     fn session(&self, bytes: &[u8]) -> Session {
         let path = PathBuf::from("/store/session.jsonl");
         let source = Source::from_bytes(bytes);
-        Session::read(path, source, self.dialect, self.shape, &Meter::default()).unwrap()
+        Session::read(path, source, agents::reader(self.dialect, self.shape), self.shape, &Meter::default()).unwrap()
     }
 
     fn plan(&self, options: &Options) -> Plan {

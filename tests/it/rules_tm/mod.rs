@@ -13,6 +13,7 @@ mod predict;
 mod sid;
 mod surrogates;
 
+use sid_audit::agents;
 use sid_audit::audit::ApiVerdict;
 use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fact, Finding, Severity};
@@ -23,7 +24,8 @@ use sid_audit::store::meter::Meter;
 
 /// A session from bytes.
 fn session(dialect: Dialect, shape: Shape, bytes: impl Into<Vec<u8>>) -> Session {
-    Session::read("x.jsonl".into(), Source::from_bytes(bytes), dialect, shape, &Meter::default()).unwrap()
+    Session::read("x.jsonl".into(), Source::from_bytes(bytes), agents::reader(dialect, shape), shape, &Meter::default())
+        .unwrap()
 }
 
 /// What T and M say of it, and the verdict.

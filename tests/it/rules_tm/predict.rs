@@ -2,6 +2,7 @@
 //! bytes: calls and results before and after cleaning, messages left, where it stopped, safe tails, messages shown.
 
 use serde_json::{Value, json};
+use sid_audit::agents;
 use sid_audit::chain::autopsy::call_id;
 use sid_audit::chain::clean::Integrity;
 use sid_audit::chain::{sent, tail};
@@ -56,7 +57,7 @@ fn a_resume_is_predicted_as_the_agent_does_it() {
         }
         let shape = if name.ends_with(".json") { Shape::Legacy } else { Shape::Main };
         let source = Source::open(&path).unwrap();
-        let session = Session::read(path, source, Dialect::Sid, shape, &Meter::default()).unwrap();
+        let session = Session::read(path, source, agents::of(Dialect::Sid), shape, &Meter::default()).unwrap();
         assert_eq!(predicted(&session), expected, "{name}");
         seen += 1;
     }

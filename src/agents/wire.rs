@@ -1,0 +1,44 @@
+//! What agents share that keep messages as the Anthropic API has them.
+
+use crate::record::agent::BlockField;
+use crate::record::facts::BlockKind;
+use crate::record::keys::{Key, key};
+
+/// Keys of a content block.
+pub(super) const BLOCK: &[Key<BlockField>] = &[
+    key("type", BlockField::Type),
+    key("text", BlockField::Text),
+    key("thinking", BlockField::Thinking),
+    key("signature", BlockField::Signature),
+    key("id", BlockField::Id),
+    key("name", BlockField::Name),
+    key("tool_use_id", BlockField::Answers),
+    key("input", BlockField::Input),
+    key("is_error", BlockField::Error),
+    key("source", BlockField::Source),
+    key("content", BlockField::Content),
+];
+
+/// Keys of what stands inside a tool result, and of a medium's source.
+pub(super) const INNER_BLOCK: &[Key<BlockField>] = &[
+    key("type", BlockField::Type),
+    key("source", BlockField::Source),
+    key("media_type", BlockField::Label),
+    key("data", BlockField::Data),
+];
+
+/// What a block of this type is.
+pub(super) fn block_kind(type_name: &[u8]) -> BlockKind {
+    match type_name {
+        b"text" => BlockKind::Text,
+        b"thinking" => BlockKind::Thinking,
+        b"redacted_thinking" => BlockKind::Redacted,
+        b"tool_use" => BlockKind::Call,
+        b"tool_result" => BlockKind::Result,
+        b"image" => BlockKind::Image,
+        b"document" => BlockKind::Document,
+        b"tool_reference" => BlockKind::ToolReference,
+        other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => BlockKind::Server,
+        _ => BlockKind::Other,
+    }
+}
