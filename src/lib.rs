@@ -4,22 +4,25 @@
 //! what the model's API would refuse, and which bytes are the cause. One command, `repair`, may write, and it does so
 //! through one door.
 //!
-//! The rooms, in the order in which data walks through them (a room may use those before it, never those after it):
+//! The rooms, in the order in which data walks through them (a room may use those before it, never those after it;
+//! `tests/house.rs` holds every import to this order):
 //!
 //! | room | what it answers |
 //! | --- | --- |
-//! | [`text`], [`dialect`], [`finding`] | the words that every room uses |
+//! | [`text`], [`dialect`], [`finding`], [`verdict`] | the words that every room uses; the two verdicts on a session |
 //! | [`store`] | where records lie: homes and layouts of each agent, files, physical lines, liveness |
 //! | [`record`] | what a line means: JSON as JavaScript reads it, and the facts of one record |
 //! | [`chain`] | how records hang together: each agent's own loader rule |
+//! | [`session`] | one session, read and loaded |
+//! | [`request`] | what would be sent next: messages after the agent's own cleaning, calls paired with results |
+//! | [`agents`] | what each agent answers to the rooms above, a folder for each |
 //! | [`checkpoint`] | the file layer: what can be brought back, and what the agent's own undo would do |
 //! | [`metrics`] | stock and flow, usage, distributions, the field census |
+//! | [`predict`] | what a resume would do, state by state, and where the agent's rules err |
 //! | [`rules`] | the registry of findings, one file per family |
 //! | [`repair`] | findings in, plan out; pure |
 //! | [`commit`] | the one door: durable replace, journal, output files |
-//! | [`agents`] | what each agent answers to the rooms above, a folder for each |
-//! | [`session`], [`audit`] | one session, and whole stores, through the rooms above |
-//! | [`predict`] | what a resume would do, state by state, and where the agent's rules err |
+//! | [`audit`] | whole stores through the rooms above, one file at a time |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
 
@@ -36,7 +39,9 @@ pub mod predict;
 pub mod record;
 pub mod repair;
 pub mod report;
+pub mod request;
 pub mod rules;
 pub mod session;
 pub mod store;
 pub mod text;
+pub mod verdict;

@@ -1,14 +1,13 @@
 //! One session through the rooms: bytes, facts, graph, and what its agent's loader makes of it.
 
+pub mod ids;
+
 use std::io;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use crate::chain::graph::Graph;
-use crate::chain::sent::Sent;
 use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
-use crate::metrics::usage::SessionUsage;
 use crate::record::agent::Records;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
@@ -51,10 +50,6 @@ pub struct Session {
     pub chain: Chain,
     /// Of a whole-file session what stands around its messages.
     pub document: Option<Document>,
-    /// What its agent would send: made when it is first asked for.
-    sent: OnceLock<Sent>,
-    /// What it used: counted when it is first asked for.
-    usage: OnceLock<SessionUsage>,
 }
 
 impl Session {
@@ -102,8 +97,7 @@ impl Session {
         let facts = pass::read(&source, agent, meter)?;
         let shape = if chain::sid::is_side(dialect, &facts) { Shape::Sidechain } else { shape };
         let (graph, chain) = (Graph::new(dialect, &Facts::default()), Chain::none(None));
-        let (sent, usage) = (OnceLock::new(), OnceLock::new());
-        Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None, sent, usage })
+        Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None })
     }
 
     fn read_document(path: PathBuf, source: Source, agent: &'static dyn Records) -> io::Result<Self> {
@@ -126,20 +120,13 @@ impl Session {
             graph,
             chain,
             document: Some(document),
-            sent: OnceLock::new(),
-            usage: OnceLock::new(),
         })
     }
 
     /// The same session as if its agent had taken another leaf.
     #[must_use]
     pub fn following(self, chain: Chain) -> Self {
-        Session { chain, sent: OnceLock::new(), ..self }
-    }
-
-    /// What its agent would send after a resume.
-    pub fn sent(&self) -> &Sent {
-        self.sent.get_or_init(|| Sent::new(self))
+        Session { chain, ..self }
     }
 
     /// Whether sid-code keeps a summary beside the session: then a long one is shown as that and a shorter tail.
@@ -147,11 +134,6 @@ impl Session {
         let summary =
             || Some(self.path.parent()?.join("summaries").join(self.path.file_stem()?).with_extension("json"));
         self.dialect == Dialect::Sid && summary().is_some_and(|p| p.is_file())
-    }
-
-    /// What it used.
-    pub fn usage(&self) -> &SessionUsage {
-        self.usage.get_or_init(|| SessionUsage::of(self))
     }
 
     /// A record by its number.

@@ -3,8 +3,7 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use super::keep;
-use crate::session::Session;
+use crate::session::{Session, ids};
 use crate::store::Source;
 use crate::store::liveness::{self, Registration};
 
@@ -22,7 +21,7 @@ pub fn is_live(session: &Session, registrations: &[Registration]) -> io::Result<
     if !registrations.iter().any(Registration::may_live) {
         return Ok(false);
     }
-    let ids = keep::ids(session);
+    let ids = ids::all(session);
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     Ok(liveness::live(&session.path, &ids, registrations).is_some())
 }

@@ -16,6 +16,7 @@ use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::readers::{OtherReaders, Reader, Stream};
 use crate::metrics::records::{Records, Sizes};
 use crate::metrics::self_check::SelfCheck;
+use crate::metrics::usage::SessionUsage;
 use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
@@ -215,22 +216,22 @@ impl Run<'_> {
             shape_of(file.kind),
             self.meter,
         )?;
-        sum.session(n, &session);
+        let usage = SessionUsage::of(&session);
+        sum.session(n, &session, &usage);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);
         }
         if let Some(folder) = folder {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }
-        self.shared(n, &session, sum);
+        self.shared(n, &session, &usage, sum);
         if let Some(fault) = self.again {
             sum.recount.add(fault, n, &session, &source)?;
         }
         Ok(())
     }
 
-    fn shared(&self, n: u32, session: &Session, sum: &mut Sum) {
-        let usage = session.usage();
+    fn shared(&self, n: u32, session: &Session, usage: &SessionUsage, sum: &mut Sum) {
         let records = Records::of(session);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         shared.usage.add(n, session, usage);
@@ -246,7 +247,7 @@ impl Run<'_> {
 }
 
 impl Sum {
-    fn session(&mut self, n: u32, session: &Session) {
+    fn session(&mut self, n: u32, session: &Session, usage: &SessionUsage) {
         let kind = match session.shape {
             Shape::Main => "main",
             Shape::Sidechain => "sidechain",
@@ -256,7 +257,6 @@ impl Sum {
         *self.kinds.entry(kind).or_default() += 1;
         self.self_check.look(n, session);
         self.sizes.add(session.source.size());
-        let usage = session.usage();
         self.more_disagreements += usage.more[1];
         for found in &usage.disagreements {
             self.disagreements.push((n, session.record(found.record).line, found.clone()));

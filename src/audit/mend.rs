@@ -14,6 +14,7 @@ use crate::record::agent::Records;
 use crate::repair::links::Relink;
 use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
+use crate::rules::Examined;
 use crate::rules::gate::Gate;
 use crate::session::{Session, Shape};
 use crate::store::Source;
@@ -117,15 +118,16 @@ pub fn has_open(findings: &[Finding], path: &Path) -> bool {
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn of_session(session: Session, findings: &[Finding], now: (bool, i64), meter: &Meter) -> io::Result<Vec<Mend>> {
+pub fn of_session(examined: Examined, findings: &[Finding], now: (bool, i64), meter: &Meter) -> io::Result<Vec<Mend>> {
+    let session = &examined.session;
     if !has_open(findings, &session.path) {
         return Ok(Vec::new());
     }
     let options = usual(now.0, now.1);
     if session.source.size() > TRIED {
-        return untried(&session, findings, &options);
+        return untried(&examined, findings, &options);
     }
-    tried(Again::of(&session), Some(session), (findings, &[]), Ask::all(), &options, meter)
+    tried(Again::of(session), Some(examined), (findings, &[]), Ask::all(), &options, meter)
 }
 
 /// The repairs that would leave less than what a plan with these options leaves.
@@ -157,14 +159,14 @@ impl Again {
     ///
     /// # Errors
     /// Whatever the system says.
-    pub fn read(&self, meter: &Meter) -> io::Result<Session> {
-        Session::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter)
+    pub fn read(&self, meter: &Meter) -> io::Result<Examined> {
+        Session::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter).map(Examined::of)
     }
 }
 
 fn tried(
     again: Again,
-    mut first: Option<Session>,
+    mut first: Option<Examined>,
     (findings, taken_back): (&[Finding], &[TakenBack]),
     asks: impl Iterator<Item = Ask>,
     options: &plan::Options,
@@ -192,11 +194,11 @@ fn tried(
         if open.is_empty() {
             continue;
         }
-        let session = match first.take() {
-            Some(session) => session,
+        let examined = match first.take() {
+            Some(examined) => examined,
             None => again.read(meter)?,
         };
-        let planned = plan::plan(session, &ask.options(options), meter)?;
+        let planned = plan::plan(examined, &ask.options(options), meter)?;
         let then = counts(&planned.left);
         let fewer = |code: &&'static str| then.get(*code) < now.get(*code);
         let answers: Vec<&'static str> = now.keys().copied().filter(fewer).collect();
@@ -209,12 +211,12 @@ fn tried(
 }
 
 /// The same of a large session: what the edits of each code take.
-fn untried(session: &Session, findings: &[Finding], options: &plan::Options) -> io::Result<Vec<Mend>> {
+fn untried(examined: &Examined, findings: &[Finding], options: &plan::Options) -> io::Result<Vec<Mend>> {
     let mut mends = Vec::new();
-    for code in open(findings, &session.path) {
+    for code in open(findings, &examined.session.path) {
         for nearest in [false, true] {
             let ask = Ask { up_to: Fix::Content, nearest, leaf: None, touch: false };
-            let ways = plan::ways(session, code, findings, &ask.options(options))?;
+            let ways = plan::ways(examined, code, findings, &ask.options(options))?;
             let Some(way) = ways.first() else { continue };
             let class = way.iter().map(|edit| edit.class).max().unwrap_or(Fix::Links);
             let nearest = way.iter().any(|edit| edit.evidence == Some(Evidence::Nearest));

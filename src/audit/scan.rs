@@ -26,7 +26,7 @@ use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
 use crate::metrics::records::Tally;
 use crate::metrics::usage::StoreUsage;
 use crate::rules::store::{StoreCollector, StoreReport, check_store};
-use crate::rules::{self, Context};
+use crate::rules::{self, Context, Examined};
 use crate::session::{Session, Shape};
 use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
@@ -298,10 +298,12 @@ impl Run<'_> {
             return Ok(());
         }
         let live = before.is_some_and(|before| before != size) || live::is_live(&session, self.registrations)?;
-        let context = Context { session: &session, live, now: self.options.now, places: self.options.places };
+        let examined = Examined::of(session);
+        let context = Context::new(&examined, live, self.options.now, self.options.places);
+        let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
-        for finding in layers::of_session(&session, store, self.options.places)? {
+        for finding in layers::of_session(session, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
@@ -309,24 +311,23 @@ impl Run<'_> {
             }
         }
         if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let ids = layers::known_by(&session);
+            let ids = layers::known_by(session);
             sum.traced.extend(ids.iter().skip(1).cloned());
-            if let (Some(store), true) = (store, layers::changed_files(&session)) {
+            if let (Some(store), true) = (store, layers::changed_files(session)) {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
-        self.collector.add(&session, n, self.discovery, live);
-        let used = session.usage();
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, &session, used);
-        sum.census.add(&session, &Tally::of(&session, usize::MAX), || layers::known_by(&session));
-        sum.totals.count(&audit, &session);
+        self.collector.add(session, n, self.discovery, live);
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, context.usage);
+        sum.census.add(session, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, n, &session, &source)?;
+            sum.recount.add(fault, n, session, &source)?;
         }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
-            keep::versions(&session, sum.versions.entry(root).or_default());
+            keep::versions(session, sum.versions.entry(root).or_default());
         }
-        audit.try_mends(session, self.options.now, self.meter)?;
+        audit.try_mends(examined, self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{ApiVerdict, ResumeVerdict, SessionAudit};
+use super::SessionAudit;
 use crate::finding::{Finding, Severity};
 use crate::session::Session;
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// Sums over all sessions.
 #[derive(Clone, Debug, Default)]

@@ -3,20 +3,14 @@
 //! One graph, and each agent's rule as data over it. The rules are restated from `docs/formats/`; where an agent never
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
-pub mod autopsy;
 pub mod claude;
-pub mod clean;
 pub mod graph;
 pub mod heal;
 pub mod linear;
-pub mod pairing;
 pub mod pi;
-pub mod sent;
 pub mod shape;
 pub mod sid;
 pub mod survey;
-pub mod tail;
-pub mod turns;
 pub mod walk;
 
 use crate::dialect::Dialect;

@@ -15,7 +15,6 @@ use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
-use crate::chain::tail::Tail;
 use crate::chain::{self, Chain, Mode, Stop, linear};
 use crate::finding::Rule;
 use crate::record::facts::Id;
@@ -23,7 +22,8 @@ use crate::record::reread::Reread;
 use crate::report::chain_autopsy::{self, Autopsy};
 use crate::report::out::Out;
 use crate::report::{chain_anchors, chain_json, chain_table, chain_tree, chain_views, html};
-use crate::rules::{Context, registry};
+use crate::request::tail::Tail;
+use crate::rules::{Context, Examined, registry};
 use crate::session::{Session, Shape};
 use crate::store::liveness;
 use crate::store::meter::Meter;
@@ -103,27 +103,29 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let rule = arguments.autopsy.as_deref().map(finding_named).transpose()?;
     let meter = interrupt::meter()?;
     let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
-    let mut session = match input.session(&arguments.file, &meter) {
+    let session = match input.session(&arguments.file, &meter) {
         Err(_) if meter.stopped() => return Ok(Status::Interrupted),
         read => read?,
     };
     let now = arguments.reading.now();
     let (registrations, _) = liveness::registrations(&input.discovery);
     let live = audit::is_live(&session, &registrations)?;
-    let context = Context { session: &session, live, now, places: PLACES };
-    let mut audit = keep::judge(0, &context, &gate);
-    if mend::has_open(audit.findings(), &session.path) {
-        audit.try_mends(Again::of(&session).read(&meter)?, now, &meter)?;
+    let again = Again::of(&session);
+    let mut examined = Examined::of(session);
+    let mut audit = keep::judge(0, &Context::new(&examined, live, now, PLACES), &gate);
+    if mend::has_open(audit.findings(), &examined.session.path) {
+        audit.try_mends(again.read(&meter)?, now, &meter)?;
     }
     if let Some(id) = &arguments.leaf {
-        let chain = other_chain(&session, id)?;
-        session = session.following(chain);
+        let chain = other_chain(&examined.session, id)?;
+        examined = examined.following(chain);
     }
+    let Examined { session, request, .. } = &examined;
     let survey = Survey::new(session.dialect, &session.facts, &session.graph, &session.chain);
-    let seen = seen_elsewhere(&input, &session, &survey, arguments, &meter)?;
+    let seen = seen_elsewhere(&input, session, &survey, arguments, &meter)?;
     let mut versions = BTreeSet::new();
-    keep::versions(&session, &mut versions);
-    let tail = arguments.tail.map(|n| Tail::new(&session.facts, session.sent(), n as usize));
+    keep::versions(session, &mut versions);
+    let tail = arguments.tail.map(|n| Tail::new(&session.facts, request, n as usize));
     let linear = arguments.compare.map(|_| linear::compare(&session.facts, &session.chain));
     let below = match input.discovery.files.first() {
         Some(file) => audit::below_store(&input.discovery, file, &session.path),
@@ -131,14 +133,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     };
     let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
     let beside = match rule.map(|rule| rule.code) {
-        Some(code) if code.starts_with('K') => layers::of_session(&session, home, PLACES)?,
+        Some(code) if code.starts_with('K') => layers::of_session(session, home, PLACES)?,
         _ => Vec::new(),
     };
-    let autopsy = rule.map(|rule| Autopsy::new(rule, &session, audit.findings().iter().chain(&beside)));
-    let anchors = if arguments.anchors { Some(anchors_of(&session, home)?) } else { None };
+    let autopsy = rule.map(|rule| Autopsy::new(rule, session, request, audit.findings().iter().chain(&beside)));
+    let anchors = if arguments.anchors { Some(anchors_of(session, home)?) } else { None };
     let content = arguments.output.show_content;
     let report = chain_json::Report {
-        session: &session,
+        session,
         audit: &audit,
         other_leaf: arguments.leaf.is_some(),
         survey: &survey,

@@ -13,8 +13,8 @@ use super::status::Status;
 use crate::audit::{self, PLACES, keep};
 use crate::predict::{self, Around};
 use crate::report::{predict_json, predict_table};
-use crate::rules::Context;
 use crate::rules::gate::Gate;
+use crate::rules::{Context, Examined};
 use crate::store::liveness;
 
 /// What a resume would do: what the agent takes back, what it leaves, and where its rules err.
@@ -53,7 +53,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let now = arguments.reading.now();
     let (registrations, _) = liveness::registrations(&input.discovery);
     let live = audit::is_live(&session, &registrations)?;
-    let context = Context { session: &session, live, now, places: PLACES };
+    let examined = Examined::of(session);
+    let Examined { session, request, .. } = &examined;
+    let context = Context::new(&examined, live, now, PLACES);
     let audit = keep::judge(0, &context, &Gate::default());
     let around = Around {
         store: input.discovery.roots.first().and_then(|root| root.store.as_deref()),
@@ -61,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         tail: arguments.tail.map(|n| n as usize),
         meter: &meter,
     };
-    let prediction = predict::predict(&session, around);
+    let prediction = predict::predict(session, request, around);
     if meter.stopped() {
         return Ok(Status::Interrupted);
     }
@@ -69,14 +71,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return Ok(Status::Clean);
     }
     let mut versions = BTreeSet::new();
-    keep::versions(&session, &mut versions);
-    let report = predict_json::Report {
-        session: &session,
-        audit: &audit,
-        prediction: &prediction,
-        versions: &versions,
-        taken_at: now,
-    };
+    keep::versions(session, &mut versions);
+    let report =
+        predict_json::Report { session, audit: &audit, prediction: &prediction, versions: &versions, taken_at: now };
     let mut out = arguments.output.open(&input.stores())?;
     let done = match arguments.format {
         Format::Table => predict_table::page(&mut out, &report),

@@ -162,7 +162,7 @@ impl Turns {
 }
 
 fn collect(session: &Session) -> Vec<Turn> {
-    let usage = session.usage();
+    let usage = &SessionUsage::of(session);
     if session.shape == Shape::Legacy {
         return Vec::new();
     }

@@ -7,14 +7,13 @@ use std::path::{Path, PathBuf};
 use super::Around;
 use super::states::{Outcome, State, counted, is_blank, quoted};
 use crate::agents;
-use crate::audit::keep;
 use crate::dialect::Dialect;
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::pass;
 use crate::record::value::Value;
-use crate::session::Session;
+use crate::session::{Session, ids};
 use crate::store::{EntryKind, Handle, Source};
 
 /// The binding to a worktree is the project's: it does not hang on the session.
@@ -169,8 +168,8 @@ fn local(path: &str) -> Option<&Path> {
 
 /// The id under which the agent keeps what belongs to the session.
 fn id(session: &Session) -> String {
-    let inside = keep::session_id(session).map(|id| id.lossy());
-    inside.unwrap_or_else(|| keep::implied_id(&session.path, session.dialect, session.shape).lossy())
+    let inside = ids::session_id(session).map(|id| id.lossy());
+    inside.unwrap_or_else(|| ids::implied_id(&session.path, session.dialect, session.shape).lossy())
 }
 
 /// A small text file; none when there is none.

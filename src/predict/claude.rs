@@ -9,13 +9,12 @@ use std::path::Path;
 
 use super::Around;
 use super::states::{Outcome, State, counted, not_reached, quoted};
-use crate::audit::keep;
 use crate::record::again;
 use crate::record::facts::{BlockKind, Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::reread::Reread;
 use crate::record::value::Value;
-use crate::session::Session;
+use crate::session::{Session, ids};
 use crate::store::Handle;
 
 const PERMISSION_MODE: &str = "permission mode";
@@ -173,7 +172,7 @@ fn file_history(session: &Session, rows: &Rows, around: Around<'_>) -> State {
     let Some(store) = around.store else {
         return State::new(NAME, Outcome::Unknown, format!("{told}; where they would lie is not known")).at(last);
     };
-    let id = keep::implied_id(&session.path, session.dialect, session.shape).lossy();
+    let id = ids::implied_id(&session.path, session.dialect, session.shape).lossy();
     let folder = store.join("file-history").join(&id);
     let there = names_in(store, &id);
     let gone: Vec<(&String, &u32)> = rows.backups.iter().filter(|(name, _)| !there.contains(*name)).collect();

@@ -7,11 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use super::Around;
-use crate::audit::keep;
 use crate::dialect::Dialect;
 use crate::record::again;
 use crate::record::facts::{Kind, Record};
-use crate::session::{Session, Shape};
+use crate::session::{Session, Shape, ids};
 use crate::store::{Registration, Source, State};
 
 /// How the last run ended.
@@ -105,14 +104,14 @@ fn last_process(session: &Session) -> Option<String> {
         let mut notes = facts.records.iter().rev().filter(|r| r.kind == Kind::Metadata && r.agent == trace);
         notes.find_map(|r| again::field(&session.source, r, &["value"])).map(|id| id.lossy())
     };
-    let own = || keep::session_id(session).map(|id| id.lossy());
+    let own = || ids::session_id(session).map(|id| id.lossy());
     let noted = if session.dialect == Dialect::Sid && trace != 0 { noted() } else { None };
-    noted.or_else(own).or_else(|| Some(keep::implied_id(&session.path, session.dialect, session.shape).lossy()))
+    noted.or_else(own).or_else(|| Some(ids::implied_id(&session.path, session.dialect, session.shape).lossy()))
 }
 
 /// The registration of this session: one that lives, else that of the last process, else the latest.
 fn registration<'a>(session: &Session, around: Around<'a>, last: Option<&str>) -> Option<&'a Registration> {
-    let ids = keep::ids(session);
+    let ids = ids::all(session);
     let ours = |r: &&Registration| {
         let named = r.session_id.as_deref().is_some_and(|id| ids.contains(id));
         r.damaged.is_none() && r.agent == session.dialect && (named || r.file.as_deref() == Some(&*session.path))

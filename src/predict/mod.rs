@@ -12,7 +12,7 @@
 //!
 //! sid-code's rules are restated from the behaviour of 3f3215144f68. Claude Code's client is closed: what is said of it is
 //! what its rows say by the rule that the last one counts, and `unknown` where no open reader shows what becomes of them.
-//! What cleaning drops and what the model is shown come from `chain`, so that `scan`, `chain` and this command cannot
+//! What cleaning drops and what the model is shown come from `request`, so that `scan`, `chain` and this command cannot
 //! disagree.
 
 mod beside;
@@ -27,9 +27,9 @@ mod stored;
 
 use std::path::Path;
 
-use crate::chain::sent::Layer;
-use crate::chain::{Refusal, Stop, tail};
+use crate::chain::{Refusal, Stop};
 use crate::dialect::Dialect;
+use crate::request::{CleanupPass, Request, tail};
 use crate::session::{Session, Shape};
 use crate::store::Registration;
 use crate::store::meter::Meter;
@@ -110,23 +110,23 @@ pub struct SafeTail {
 }
 
 /// Predicts what a resume of this session would do.
-pub fn predict(session: &Session, around: Around<'_>) -> Prediction {
+pub fn predict(session: &Session, request: &Request, around: Around<'_>) -> Prediction {
     let why_not = why_not(session);
     let loadable = why_not.is_none();
-    let refused = why_not.or_else(|| gives_up(session));
+    let refused = why_not.or_else(|| gives_up(session, request));
     let states = match session.dialect {
-        Dialect::Sid => sid::states(session, around, refused.as_deref()),
+        Dialect::Sid => sid::states(session, request, around, refused.as_deref()),
         Dialect::Claude => claude::states(session, around, refused.as_deref()),
-        Dialect::Pi | Dialect::Openclaw => pi::states(session, refused.as_deref()),
+        Dialect::Pi | Dialect::Openclaw => pi::states(session, request, refused.as_deref()),
     };
     Prediction {
         loadable,
-        interruption: stop::stopped(session, refused.is_some()),
+        interruption: stop::stopped(session, request, refused.is_some()),
         ended: ended::ended(session, around),
         states,
-        layers: layers(session),
-        safe_tail: safe_tail(session, around.tail),
-        shown: safe_tail(session, None).messages,
+        layers: layers(session, request),
+        safe_tail: safe_tail(session, request, around.tail),
+        shown: safe_tail(session, request, None).messages,
         refused,
     }
 }
@@ -164,36 +164,40 @@ fn why_not(session: &Session) -> Option<String> {
 }
 
 /// Why a session that loads is given up all the same: sid-code's cleaning walks every content without looking first.
-fn gives_up(session: &Session) -> Option<String> {
-    let throws = session.sent().throws?;
+fn gives_up(session: &Session, request: &Request) -> Option<String> {
+    let throws = request.throws?;
     let line = session.record(throws).line;
     Some(format!("the cleaning throws on line {line}, whose content is no list: the agent ends with an error"))
 }
 
 /// The layers of the agent; the unanswered prompt that is taken off is no layer of its own.
-fn layers(session: &Session) -> Vec<Fallen> {
-    let sent = session.sent();
-    let fallen = |layer: Layer| {
-        let (messages, blocks, records) = sent.layer(layer);
+fn layers(session: &Session, request: &Request) -> Vec<Fallen> {
+    let fallen = |layer: CleanupPass| {
+        let (messages, blocks, records) = request.dropped_by(layer);
         Fallen { name: layer.name(), messages, blocks, records }
     };
     match session.dialect {
         Dialect::Sid => {
             // The first is there for later formats and does nothing yet.
             let first = Fallen { name: "legacy-format", messages: 0, blocks: 0, records: Vec::new() };
-            let others = [Layer::PermissionMode, Layer::OpenCalls, Layer::ThinkingOnly, Layer::Empty, Layer::Nameless];
+            let others = [
+                CleanupPass::PermissionMode,
+                CleanupPass::OpenCalls,
+                CleanupPass::ThinkingOnly,
+                CleanupPass::Empty,
+                CleanupPass::Nameless,
+            ];
             std::iter::once(first).chain(others.map(fallen)).collect()
         }
         Dialect::Claude => Vec::new(),
-        Dialect::Pi | Dialect::Openclaw => vec![fallen(Layer::FailedTurns)],
+        Dialect::Pi | Dialect::Openclaw => vec![fallen(CleanupPass::FailedTurns)],
     }
 }
 
-fn safe_tail(session: &Session, asked: Option<usize>) -> SafeTail {
-    let sent = session.sent();
-    let count = sent.cleaned_count();
+fn safe_tail(session: &Session, request: &Request, asked: Option<usize>) -> SafeTail {
+    let count = request.cleaned_count();
     let asked = asked.unwrap_or_else(|| own_tail(session, count));
-    let start = tail::safe_tail(&session.facts, sent, asked);
+    let start = tail::safe_tail(&session.facts, request, asked);
     SafeTail { asked, start, messages: count - start }
 }
 

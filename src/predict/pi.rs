@@ -11,13 +11,14 @@ use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::reread::Reread;
 use crate::record::value::Value;
+use crate::request::Request;
 use crate::session::Session;
 
 /// The inventory of one session.
-pub(super) fn states(session: &Session, refused: Option<&str>) -> Vec<State> {
+pub(super) fn states(session: &Session, request: &Request, refused: Option<&str>) -> Vec<State> {
     let entries = Entries::read(session);
     let mut states = vec![
-        messages(session, refused),
+        messages(session, request, refused),
         leaf(session),
         model(session, &entries),
         thinking(session, &entries),
@@ -94,12 +95,12 @@ fn of_provider(provider: Option<String>, model: Option<String>) -> String {
     provider.filter(|p| !p.is_empty()).map_or(model.clone(), |p| format!("{model} of {}", quoted(&p)))
 }
 
-fn messages(session: &Session, refused: Option<&str>) -> State {
+fn messages(session: &Session, request: &Request, refused: Option<&str>) -> State {
     const NAME: &str = "messages";
     if let Some(why) = refused {
         return State::new(NAME, Outcome::Failed, why);
     }
-    let count = session.sent().rows.len();
+    let count = request.rows.len();
     if count == 0 {
         return State::new(NAME, Outcome::Missing, "the path holds no message");
     }
@@ -108,7 +109,7 @@ fn messages(session: &Session, refused: Option<&str>) -> State {
         let note = format!("{}; what the compaction keeps is not on the path", counted(count, "message"));
         return State::new(NAME, Outcome::Normalised, note).at(line);
     }
-    let left = session.sent().drops.len();
+    let left = request.drops.len();
     if left > 0 {
         let note = format!("{}, {} left out of the request", counted(count, "message"), counted(left, "failed turn"));
         return State::new(NAME, Outcome::Normalised, note);

@@ -8,11 +8,12 @@
 use super::states::{Outcome, State, counted, is_blank, not_reached, quoted};
 use super::stored::{Metadata, Stored, beside_messages};
 use super::{Around, beside, goal};
-use crate::chain::{Mode, tail};
+use crate::chain::Mode;
 use crate::record::again;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
+use crate::request::{Request, tail};
 use crate::session::{Session, Shape};
 
 /// The permission mode: each start decides it anew.
@@ -21,12 +22,12 @@ const PERMISSION_MODE: &str = "permission mode";
 const NAMED_FILES: usize = 20;
 
 /// The inventory of one session.
-pub(super) fn states(session: &Session, around: Around<'_>, refused: Option<&str>) -> Vec<State> {
+pub(super) fn states(session: &Session, request: &Request, around: Around<'_>, refused: Option<&str>) -> Vec<State> {
     let metadata = Metadata::of(session);
     let setting = metadata.last("agent_setting");
     let directory = directory(session);
     let mut states = vec![
-        messages(session, refused),
+        messages(session, request, refused),
         model(session, setting.as_ref()),
         usage(metadata.last("usage_stats").as_ref()),
         changed_files(metadata.last("file_changes").as_ref()),
@@ -46,19 +47,18 @@ pub(super) fn states(session: &Session, around: Around<'_>, refused: Option<&str
     states
 }
 
-fn messages(session: &Session, refused: Option<&str>) -> State {
+fn messages(session: &Session, request: &Request, refused: Option<&str>) -> State {
     const NAME: &str = "messages";
     if let Some(why) = refused {
-        let line = session.sent().throws.map(|n| session.record(n).line);
+        let line = request.throws.map(|n| session.record(n).line);
         return State::new(NAME, Outcome::Failed, why).at(line);
     }
-    let sent = session.sent();
-    let (loaded, cleaned) = (session.chain.messages.len(), sent.cleaned_count());
+    let (loaded, cleaned) = (session.chain.messages.len(), request.cleaned_count());
     if loaded == 0 {
         return State::new(NAME, Outcome::Missing, "the session holds no message");
     }
     let summary = session.has_summary();
-    let shown = tail::shown(&session.facts, sent, summary);
+    let shown = tail::shown(&session.facts, request, summary);
     let mut note = format!("{cleaned} of {loaded} stay");
     if shown < cleaned {
         note.push_str(&format!(", the last {shown} are shown to the model"));
@@ -67,7 +67,7 @@ fn messages(session: &Session, refused: Option<&str>) -> State {
     if session.chain.mode == Mode::Linear {
         note.push_str("; taken in the order of the file, branches mixed");
     }
-    let as_stored = sent.drops.is_empty() && shown == loaded;
+    let as_stored = request.drops.is_empty() && shown == loaded;
     State::new(NAME, if as_stored { Outcome::Restored } else { Outcome::Normalised }, note)
 }
 

@@ -94,7 +94,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// `1 item`, `3 items`.
 pub(super) fn counted(count: usize, what: &str) -> String {
-    crate::rules::counted(count as u64, what)
+    crate::text::counted(count as u64, what)
 }
 
 /// Whether JavaScript's `trim` leaves nothing.

@@ -1,46 +1,46 @@
 //! Where the conversation stopped by the agent's own rule, what the agent does next with it, and where that rule errs.
 //!
-//! The rule itself is `chain::sent`'s; here is what it does not see. sid-code looks at the last message that is left after
+//! The rule itself is `request`'s; here is what it does not see. sid-code looks at the last message that is left after
 //! cleaning: a call cut off in mid-run is dropped before, so the stop looks like a finished answer or an unanswered
 //! prompt.
 
 use super::Stopped;
 use super::states::{counted, quoted};
-use crate::chain::pairing::Pairing;
-use crate::chain::sent::{Interruption, Layer, Row, Voice, WHOLE, voice};
-use crate::chain::{Mode, claude, tail};
+use crate::chain::{Mode, claude};
 use crate::dialect::Dialect;
 use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME, flag};
+use crate::request::pairing::Pairing;
+use crate::request::tail;
+use crate::request::{CleanupPass, Interruption, Request, Role, Row, WHOLE, role};
 use crate::session::{Session, Shape};
 
 /// Where it stopped. Of a resume that comes to nothing the rule is never asked.
-pub(super) fn stopped(session: &Session, refused: bool) -> Stopped {
-    let sent = session.sent();
+pub(super) fn stopped(session: &Session, request: &Request, refused: bool) -> Stopped {
     let none = Interruption::None.name();
     if refused {
         return Stopped { state: none, next: "nothing".to_owned(), ..Stopped::default() };
     }
-    let stop = &sent.interruption;
+    let stop = &request.interruption;
     let record = match stop {
         Interruption::None => None,
         Interruption::Prompt(n) | Interruption::Turn(n, _) => Some(*n),
     };
     let tools = stop.tools(&session.facts.names);
-    let open = open_calls(session);
+    let open = open_calls(session, request);
     let next = match session.dialect {
-        Dialect::Sid => next_of_sid(session, stop, &tools),
+        Dialect::Sid => next_of_sid(session, request, stop, &tools),
         Dialect::Claude => next_of_claude(session, stop),
         Dialect::Pi | Dialect::Openclaw => next_of_pi(session, stop, &open),
     };
-    Stopped { state: stop.name(), record, tools, next, doubts: doubts(session, stop, &open) }
+    Stopped { state: stop.name(), record, tools, next, doubts: doubts(session, request, stop, &open) }
 }
 
 /// What every agent does: it puts the history together and waits.
 const WAITS: &str = "nothing is sent before the next prompt";
 
-fn next_of_sid(session: &Session, stop: &Interruption, tools: &[String]) -> String {
-    let summary = session.has_summary() && session.sent().cleaned_count() > tail::SHOWN_WHOLE;
+fn next_of_sid(session: &Session, request: &Request, stop: &Interruption, tools: &[String]) -> String {
+    let summary = session.has_summary() && request.cleaned_count() > tail::SHOWN_WHOLE;
     match stop {
         Interruption::None if summary => {
             format!("a summary is put in front and a note behind where there is something to tell; {WAITS}")
@@ -96,21 +96,20 @@ struct Open {
 }
 
 /// Calls of the model's last turn without a result, when no prompt came after it.
-fn open_calls(session: &Session) -> Vec<Open> {
-    let sent = session.sent();
-    let voice_of = |row: &Row| voice(session, session.record(row.record));
-    let Some(last) = sent.rows.iter().rposition(|r| matches!(voice_of(r), Voice::Model(_))) else {
+fn open_calls(session: &Session, request: &Request) -> Vec<Open> {
+    let role_of = |row: &Row| role(session, session.record(row.record));
+    let Some(last) = request.rows.iter().rposition(|r| matches!(role_of(r), Role::Model(_))) else {
         return Vec::new();
     };
-    if sent.rows[last + 1..].iter().any(|r| voice_of(r) == Voice::Prompt) {
+    if request.rows[last + 1..].iter().any(|r| role_of(r) == Role::Prompt) {
         return Vec::new();
     }
-    let turn = sent.rows[last].turn;
-    let pairing = Pairing::new(session);
-    let open = pairing.calls.iter().filter(|c| sent.rows[c.row as usize].turn == turn && !pairing.is_answered(c));
+    let turn = request.rows[last].turn;
+    let pairing = Pairing::new(session, request);
+    let open = pairing.calls.iter().filter(|c| request.rows[c.row as usize].turn == turn && !pairing.is_answered(c));
     open.map(|call| {
-        let record = sent.rows[call.row as usize].record;
-        let name = sent.blocks(&session.facts, record).get(call.block as usize).map_or(0, |b| b.name);
+        let record = request.rows[call.row as usize].record;
+        let name = request.blocks(&session.facts, record).get(call.block as usize).map_or(0, |b| b.name);
         let tool = session.facts.names.text(name);
         let tool = if tool.is_empty() { "a tool without a name".to_owned() } else { tool };
         Open { line: session.record(record).line, tool }
@@ -118,17 +117,17 @@ fn open_calls(session: &Session) -> Vec<Open> {
     .collect()
 }
 
-fn doubts(session: &Session, stop: &Interruption, open: &[Open]) -> Vec<String> {
+fn doubts(session: &Session, request: &Request, stop: &Interruption, open: &[Open]) -> Vec<String> {
     let mut doubts = Vec::new();
     doubts.extend(cut_off(session, stop, open));
     match session.dialect {
         Dialect::Sid => {
-            doubts.extend(dropped_end(session, open));
-            doubts.extend(of_sid(session, stop));
+            doubts.extend(dropped_end(session, request, open));
+            doubts.extend(of_sid(session, request, stop));
             doubts.extend(off_the_chain(session));
         }
         Dialect::Claude => doubts.extend(of_client(session)),
-        Dialect::Pi | Dialect::Openclaw => doubts.extend(failed_turn(session)),
+        Dialect::Pi | Dialect::Openclaw => doubts.extend(failed_turn(session, request)),
     }
     doubts.extend(unread_end(session));
     doubts
@@ -160,17 +159,16 @@ fn cut_off(session: &Session, stop: &Interruption, open: &[Open]) -> Option<Stri
 }
 
 /// sid-code: rows at the end that a layer drops, so that the rule looks at an earlier message.
-fn dropped_end(session: &Session, open: &[Open]) -> Option<String> {
-    let sent = session.sent();
-    let mut end = (0..sent.rows.len() as u32).rev().map(|row| (row, sent.fate(row, WHOLE)));
-    let (row, layer) = end.find(|(_, fate)| *fate != Some(Layer::UnansweredPrompt))?;
+fn dropped_end(session: &Session, request: &Request, open: &[Open]) -> Option<String> {
+    let mut end = (0..request.rows.len() as u32).rev().map(|row| (row, request.fate(row, WHOLE)));
+    let (row, layer) = end.find(|(_, fate)| *fate != Some(CleanupPass::UnansweredPrompt))?;
     let layer = layer?;
-    let line = session.record(sent.rows[row as usize].record).line;
+    let line = session.record(request.rows[row as usize].record).line;
     if open.iter().any(|call| call.line == line) {
         return None;
     }
     Some(match layer {
-        Layer::ThinkingOnly => format!("the model had begun to think on line {line}: that message is dropped"),
+        CleanupPass::ThinkingOnly => format!("the model had begun to think on line {line}: that message is dropped"),
         _ => format!(
             "the last message, line {line}, is dropped by the layer {}, so an earlier one decides",
             layer.name()
@@ -178,10 +176,9 @@ fn dropped_end(session: &Session, open: &[Open]) -> Option<String> {
     })
 }
 
-fn of_sid(session: &Session, stop: &Interruption) -> Vec<String> {
-    let sent = session.sent();
+fn of_sid(session: &Session, request: &Request, stop: &Interruption) -> Vec<String> {
     let mut doubts = Vec::new();
-    let last = sent.cleaned().last().map(|row| session.record(sent.rows[row as usize].record));
+    let last = request.cleaned().last().map(|row| session.record(request.rows[row as usize].record));
     match stop {
         Interruption::Turn(n, tools) if tools.is_empty() => doubts.push(format!(
             "the calls of the results on line {} do not stand right before them, so no tool is named",
@@ -255,14 +252,13 @@ fn of_client(session: &Session) -> Vec<String> {
 }
 
 /// pi: the last turn failed and is left out, what its tools answered is not.
-fn failed_turn(session: &Session) -> Option<String> {
-    let sent = session.sent();
-    let failed = sent.rows.iter().rposition(|r| voice(session, session.record(r.record)) == Voice::Failed)?;
-    let behind = &sent.rows[failed + 1..];
-    if behind.iter().any(|r| matches!(voice(session, session.record(r.record)), Voice::Model(_) | Voice::Prompt)) {
+fn failed_turn(session: &Session, request: &Request) -> Option<String> {
+    let failed = request.rows.iter().rposition(|r| role(session, session.record(r.record)) == Role::Failed)?;
+    let behind = &request.rows[failed + 1..];
+    if behind.iter().any(|r| matches!(role(session, session.record(r.record)), Role::Model(_) | Role::Prompt)) {
         return None;
     }
-    let line = session.record(sent.rows[failed].record).line;
+    let line = session.record(request.rows[failed].record).line;
     let results = behind.iter().any(|r| session.record(r.record).kind == Kind::ToolMessage);
     Some(match (results, session.dialect) {
         (true, Dialect::Pi) => {

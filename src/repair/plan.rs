@@ -10,15 +10,15 @@ use super::links::Relink;
 use super::text::{Splice, Text};
 use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, loud, no_longer, tail_gone, worse};
 use super::{asked, bytes, content, leaf, links, places};
-use crate::audit::{ApiVerdict, Resume};
 use crate::chain::Mode;
 use crate::chain::heal::{Evidence, answers_to_nothing};
 use crate::finding::{Fact, Finding, Fix, Severity};
 use crate::record::facts::{Id, flag};
 use crate::rules::gate::Gate;
-use crate::rules::{self, Context};
+use crate::rules::{self, Context, Examined};
 use crate::session::Session;
 use crate::store::meter::Meter;
+use crate::verdict::{ApiVerdict, Resume};
 
 /// What a repair may do.
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ const ALONG: usize = 6;
 
 /// A session on its way: its text as the steps so far left it, and what it is then.
 struct Stage {
-    session: Session,
+    examined: Examined,
     text: Text,
     state: State,
     edits: Vec<Planned>,
@@ -158,15 +158,16 @@ struct Planner<'a> {
 ///
 /// # Errors
 /// When the session's bytes cannot be read.
-pub fn plan(session: Session, options: &Options, meter: &Meter) -> io::Result<Plan> {
+pub fn plan(examined: Examined, options: &Options, meter: &Meter) -> io::Result<Plan> {
+    let session = &examined.session;
     let base = session.source.clone();
-    let before = state(&session, options);
+    let before = state(&examined, options);
     let text = Text::new(&base);
-    let mut now = Stage { session, text, state: before.clone(), edits: Vec::new(), quarantined: Vec::new() };
+    let mut now = Stage { examined, text, state: before.clone(), edits: Vec::new(), quarantined: Vec::new() };
     let (mut options, mut taken_back) = (options.clone(), Vec::new());
     for _ in 0..ROUNDS {
         // What can be read of lost pointers goes with the damage: a repair of the result reads what is there then.
-        options.relink.legible = links::legible(&now.session);
+        options.relink.legible = links::legible(&now.examined.session);
         let steps = now.edits.len();
         taken_back = Planner { options: &options, meter }.settle(&mut now)?;
         if now.edits.len() == steps {
@@ -213,7 +214,7 @@ impl Planner<'_> {
     /// The ways to answer a code that stay within what a repair may do. A code of a gentle class may have an answer for
     /// some places that goes further; that takes that class.
     fn ways(&self, now: &Stage, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
-        let mut ways = ways(&now.session, code, &now.state.findings, self.options)?;
+        let mut ways = ways(&now.examined, code, &now.state.findings, self.options)?;
         ways.retain(|way| way.iter().all(|e| e.class <= self.options.up_to));
         Ok(ways)
     }
@@ -221,10 +222,10 @@ impl Planner<'_> {
     /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
     fn taken(&self, now: &Stage, code: &'static str, way: Vec<Edit>) -> io::Result<Result<Stage, Worse>> {
         let mut next = self.step(now, &way)?;
-        let decided = leaf::decides(&now.session, &next.session, &self.options.relink);
+        let decided = leaf::decides(&now.examined.session, &next.examined.session, &self.options.relink);
         let bound = Bound::of(way.iter()).or_decided(decided);
         let idle = idle(code, &way, now, &next).map(Worse::other);
-        let unproven = leaf::unproven(code, &next.session, &self.options.relink).map(Worse::other);
+        let unproven = leaf::unproven(code, &next.examined.session, &self.options.relink).map(Worse::other);
         let Some(worse) = self.worse(now, &next, bound)?.or(unproven) else {
             if bound.is_decided()
                 && let Some(loss) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
@@ -268,9 +269,9 @@ impl Planner<'_> {
     fn worse(&self, now: &Stage, then: &Stage, bound: Bound) -> io::Result<Option<Worse>> {
         let mut seen = worse(Seen(&now.state, &now.text), Seen(&then.state, &then.text), bound)?;
         if let Some(worse) = seen.as_mut().filter(|w| w.about == About::Messages) {
-            worse.leaf = leaf::instead(&now.session, &then.session);
+            worse.leaf = leaf::instead(&now.examined.session, &then.examined.session);
         }
-        let gone = || tail_gone(&now.state, &then.session, bound).or_else(|| emptied(&then.session));
+        let gone = || tail_gone(&now.state, &then.examined.session, bound).or_else(|| emptied(&then.examined.session));
         Ok(seen.or_else(|| gone().map(Worse::other)))
     }
 
@@ -281,9 +282,10 @@ impl Planner<'_> {
         }
         let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
         let text = now.text.spliced(&splices);
-        let Session { path, agent, shape, .. } = &now.session;
+        let Session { path, agent, shape, .. } = &now.examined.session;
         let session = Session::read(path.clone(), text.source(), *agent, *shape, self.meter)?;
-        let state = state(&session, self.options);
+        let examined = Examined::of(session);
+        let state = state(&examined, self.options);
         let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
         for edit in way {
             // What an earlier step put in is no part of the file.
@@ -292,7 +294,7 @@ impl Planner<'_> {
             }
             edits.push(Planned { edit: edit.clone(), offset: now.text.in_file(edit.at), line: 0 });
         }
-        Ok(Stage { session, text, state, edits, quarantined })
+        Ok(Stage { examined, text, state, edits, quarantined })
     }
 }
 
@@ -302,8 +304,9 @@ pub(super) fn stays(findings: &[Finding], options: &Options) -> Vec<Finding> {
 }
 
 /// Reads the state of a session: findings and verdict.
-pub fn state(session: &Session, options: &Options) -> State {
-    let context = Context { session, live: options.live, now: options.now, places: usize::MAX };
+pub fn state(examined: &Examined, options: &Options) -> State {
+    let session = &examined.session;
+    let context = Context::new(examined, options.live, options.now, usize::MAX);
     let (mut findings, healed) = rules::session_findings(&context);
     for finding in findings.iter_mut().filter(|f| f.rule.code == "C201") {
         let parent = finding.facts.iter().find_map(|(name, fact)| match fact {
@@ -354,11 +357,12 @@ pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static
 }
 
 pub(crate) fn ways(
-    session: &Session,
+    examined: &Examined,
     code: &'static str,
     findings: &[Finding],
     options: &Options,
 ) -> io::Result<Vec<Vec<Edit>>> {
+    let session = &examined.session;
     if code == leaf::STEP {
         return leaf::ways(session, findings, &options.relink);
     }
@@ -370,7 +374,7 @@ pub(crate) fn ways(
     if !ways.is_empty() {
         return Ok(ways);
     }
-    content::ways(session, code, findings, options.answer_orphans)
+    content::ways(examined, code, findings, options.answer_orphans)
 }
 
 /// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
@@ -381,8 +385,8 @@ fn idle(code: &str, way: &[Edit], now: &Stage, next: &Stage) -> Option<String> {
     let read = way.iter().any(|e| e.evidence == Some(Evidence::Legible));
     let longer = after.messages.len() > before.messages.len();
     let of_use = |stage: &Stage| {
-        let chain = &stage.session.chain;
-        chain.messages.len() - answers_to_nothing(&stage.session.facts, &chain.messages).len()
+        let chain = &stage.examined.session.chain;
+        chain.messages.len() - answers_to_nothing(&stage.examined.session.facts, &chain.messages).len()
     };
     let links = way.iter().any(|e| e.action == Action::SetParent && e.evidence != Some(Evidence::Decided));
     if links && longer && of_use(next) <= of_use(now) {

@@ -12,7 +12,7 @@ use super::plan::{self, Options, State, state};
 use super::text::Text;
 use super::worse::{About, Bound, Seen, emptied, tail_gone, worse};
 use crate::finding::{Finding, Severity};
-use crate::rules::counted;
+use crate::rules::{Examined, counted};
 use crate::session::Session;
 use crate::store::meter::Meter;
 
@@ -55,7 +55,7 @@ pub struct StoreRules<'a> {
 /// When the bytes cannot be read again.
 pub fn repaired(
     promise: &Promise<'_>,
-    result: Session,
+    result: Examined,
     options: &Options,
     store: Option<StoreRules<'_>>,
     meter: &Meter,
@@ -63,10 +63,10 @@ pub fn repaired(
     let then = state(&result, options);
     let mut wrong = differences(promise.after, &then);
     let base = Text::new(promise.text.base());
-    let bound = promise.bound.or_decided(leaf::uses(&result, &options.relink));
+    let bound = promise.bound.or_decided(leaf::uses(&result.session, &options.relink));
     wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), bound)?.map(|w| w.why));
-    wrong.extend(tail_gone(promise.before, &result, promise.bound));
-    wrong.extend(emptied(&result));
+    wrong.extend(tail_gone(promise.before, &result.session, promise.bound));
+    wrong.extend(emptied(&result.session));
     let loud = counts(&then.findings);
     let announced = counts(&promise.after.findings);
     for code in promise.answers {
@@ -78,7 +78,7 @@ pub fn repaired(
     if let Some(store) = store {
         // What a fork lacks it lacked before: a record that can be read again says so.
         let fewer = then.messages.len() < promise.before.messages.len();
-        let with = (store.with)(&result);
+        let with = (store.with)(&result.session);
         let new = new_codes(store.now, &with).filter(|code| fewer || *code != "S527");
         wrong.extend(new.map(|code| format!("{code} would be new in the store")));
     }
@@ -94,10 +94,10 @@ pub fn repaired(
 ///
 /// # Errors
 /// When the bytes cannot be read again.
-pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) -> io::Result<Vec<String>> {
+pub fn late(base: &State, result: &Examined, options: &Options, both_grew: bool) -> io::Result<Vec<String>> {
     let then = state(result, options);
     if !both_grew {
-        let wrong = grown(base, &then, result)?.or_else(|| tail_gone(base, result, Bound::gentle()));
+        let wrong = grown(base, &then, &result.session)?.or_else(|| tail_gone(base, &result.session, Bound::gentle()));
         return Ok(wrong.into_iter().collect());
     }
     let fewer = then.messages.len() < base.messages.len();
@@ -108,8 +108,8 @@ pub fn late(base: &State, result: &Session, options: &Options, both_grew: bool) 
 ///
 /// # Errors
 /// When the bytes cannot be read again.
-pub fn undone(original: &State, result: &Session, options: &Options) -> io::Result<Vec<String>> {
-    Ok(grown(original, &state(result, options), result)?.into_iter().collect())
+pub fn undone(original: &State, result: &Examined, options: &Options) -> io::Result<Vec<String>> {
+    Ok(grown(original, &state(result, options), &result.session)?.into_iter().collect())
 }
 
 /// What is worse in a file that has more lines behind those that it had. Another branch is no matter of the repair then:

@@ -10,12 +10,12 @@ use super::edit::Edit;
 use super::places;
 use super::plan::State;
 use super::text::Text;
-use crate::audit::{ApiVerdict, ResumeVerdict};
 use crate::chain::heal::Evidence;
 use crate::finding::{Fix, Severity};
 use crate::record::facts::{Id, Kind, Record};
 use crate::rules::counted;
 use crate::session::Session;
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// A message that comes back: its id, and where it stands in its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

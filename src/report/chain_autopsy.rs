@@ -13,10 +13,11 @@ use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::keep_start;
 use super::words::{counted, number, paragraph};
-use crate::chain::autopsy::{Part, Slab, around_line};
-use crate::chain::pairing::Pairing;
 use crate::finding::{Finding, Rule};
 use crate::record::facts::BlockKind;
+use crate::request::Request;
+use crate::request::autopsy::{Part, Slab, around_line};
+use crate::request::pairing::Pairing;
 use crate::session::Session;
 use crate::text::Text;
 
@@ -30,6 +31,8 @@ pub struct Autopsy<'a> {
     pub rule: &'static Rule,
     /// The session.
     pub session: &'a Session,
+    /// What its agent would send.
+    pub request: &'a Request,
     /// How its calls and results are paired.
     pub pairing: Pairing,
     /// The findings of that code that stand on a line.
@@ -42,16 +45,21 @@ pub struct Autopsy<'a> {
 
 impl<'a> Autopsy<'a> {
     /// Of all findings of this code.
-    pub fn new(rule: &'static Rule, session: &'a Session, findings: impl Iterator<Item = &'a Finding>) -> Self {
+    pub fn new(
+        rule: &'static Rule,
+        session: &'a Session,
+        request: &'a Request,
+        findings: impl Iterator<Item = &'a Finding>,
+    ) -> Self {
         let of_rule: Vec<&Finding> = findings.filter(|finding| finding.is(rule)).collect();
         let more = of_rule.iter().filter_map(|finding| finding.more).sum();
         let (placed, placeless): (Vec<_>, Vec<_>) = of_rule.into_iter().partition(|f| f.place.line.is_some());
-        let pairing = Pairing::new(session);
-        Autopsy { rule, session, pairing, placed, more, placeless: placeless.len() as u64 }
+        let pairing = Pairing::new(session, request);
+        Autopsy { rule, session, request, pairing, placed, more, placeless: placeless.len() as u64 }
     }
 
     fn window(&self, finding: &Finding) -> Vec<Slab> {
-        around_line(self.session, &self.pairing, finding.place.line.unwrap_or(0))
+        around_line(self.session, self.request, &self.pairing, finding.place.line.unwrap_or(0))
     }
 }
 

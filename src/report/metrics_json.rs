@@ -12,8 +12,8 @@ use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
 use super::turns_json::TurnsJson;
 use super::usage_json::{RatioJson, TotalJson, UsageJson};
+use crate::audit;
 use crate::audit::measure::{Measured, PlacedDisagreement, UsageRow};
-use crate::audit::{self, keep};
 use crate::dialect::Dialect;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::readers::{Reader, ReaderStop};
@@ -21,6 +21,7 @@ use crate::metrics::records::{Counts, Tally, Users};
 use crate::metrics::self_check::CHECKS;
 use crate::metrics::turns::Turns;
 use crate::record::pass::TOOL_RESULT;
+use crate::session::ids;
 use crate::store::{Discovery, FileEntry};
 
 /// What the document is made of.
@@ -268,7 +269,7 @@ fn usage(measured: &Measured) -> impl Iterator<Item = UsageLine> {
 /// The session id that a file's place gives; of a subagent's own file that of its session.
 pub(super) fn session_id(file: &FileEntry, path: &Path) -> String {
     let dialect = file.dialect.unwrap_or(Dialect::Sid);
-    keep::implied_id(path, dialect, audit::shape_of(file.kind)).lossy()
+    ids::implied_id(path, dialect, audit::shape_of(file.kind)).lossy()
 }
 
 #[derive(Serialize)]

@@ -13,11 +13,11 @@ use super::style::{Span, Style, dim, plain, span, strong};
 use super::wrap::wrap;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
-use crate::audit::{ApiVerdict, ResumeVerdict};
 use crate::chain::heal::Evidence;
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::{counted, registry};
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// How many edits of one file are listed, unless all are asked for.
 const EDITS: usize = 20;

@@ -13,14 +13,15 @@ use super::json;
 use super::next::Next;
 use super::usage_json::TotalJson;
 use crate::audit::layers::IndexAudit;
-use crate::audit::{self, ApiVerdict, Extra, Resume, ResumeVerdict, Scan, SessionAudit, keep};
+use crate::audit::{self, Extra, Scan, SessionAudit, keep};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
 use crate::metrics::census::FieldVerdict;
 use crate::rules::baseline::Baseline;
-use crate::session::Shape;
+use crate::session::{Shape, ids};
 use crate::store::{Discovery, Root};
+use crate::verdict::{ApiVerdict, Resume, ResumeVerdict};
 
 /// What both forms are made of.
 #[derive(Clone, Copy, Debug)]
@@ -258,7 +259,7 @@ impl<'a> SessionJson<'a> {
         };
         let id = extra
             .and_then(|extra| extra.session_id.clone())
-            .unwrap_or_else(|| keep::implied_id(&path, session.dialect, session.shape));
+            .unwrap_or_else(|| ids::implied_id(&path, session.dialect, session.shape));
         let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
         let next = Next { path: &path, shape: session.shape, mends: session.mends() };

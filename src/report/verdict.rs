@@ -1,7 +1,8 @@
 //! The two verdicts in words, the same on every page.
 
 use super::style::{Span, Style, span};
-use crate::audit::{ApiVerdict, ResumeVerdict, SessionAudit};
+use crate::audit::SessionAudit;
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// `full`, `partial 120/300`, `none`.
 pub fn resume_words(session: &SessionAudit) -> String {

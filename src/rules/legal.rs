@@ -8,10 +8,10 @@
 //! depends on the provider (order, repeated ids, content) leaves the verdict `unknown`.
 
 use super::{Collector, Context};
-use crate::audit::ApiVerdict;
-use crate::chain::sent::{Api, WHOLE};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
+use crate::request::{Api, WHOLE};
+use crate::verdict::ApiVerdict;
 
 /// How much a defect weighs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,8 +77,8 @@ pub(super) fn settle(
     found: &mut Collector,
     word: impl Fn(&Case, Finding, &Collector) -> Finding,
 ) {
-    let api = context.session.sent().api;
-    if context.session.sent().ended {
+    let api = context.request.api;
+    if context.request.ended {
         // What is never sent again is nothing to the API.
         cases.iter_mut().for_each(|c| c.weight = Weight::Noted);
     }
@@ -94,7 +94,7 @@ pub(super) fn settle(
         }
         let mut finding = case.rule.at(place.1.clone()).severity(case.weight.severity(api));
         if case.block != WHOLE {
-            let blocks = context.session.sent().blocks(&context.session.facts, case.record);
+            let blocks = context.request.blocks(&context.session.facts, case.record);
             let index = blocks.get(case.block as usize).map_or(case.block, |b| u32::from(b.index));
             finding = finding.fact("block", index);
         }
@@ -114,7 +114,7 @@ pub(super) fn as_it_stands(context: &Context<'_>, answer: &str) -> String {
         Dialect::Claude => "brings it back as it stands; sent so,",
         _ => "sends it as it stands;",
     };
-    match context.session.sent().api {
+    match context.request.api {
         Api::Anthropic => format!("{loader} {does} {answer}"),
         Api::Unknown => format!("{loader} {does} what this provider answers is not known here"),
     }
@@ -127,7 +127,7 @@ pub(super) const REFUSED: &str = "the API answers 400 to every prompt";
 /// codes that decide it.
 pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static str>) {
     let session = context.session;
-    let sent = session.sent();
+    let sent = context.request;
     let ours = |f: &&Finding| f.rule.code.starts_with(['T', 'M']) || f.rule.code == "L109";
     let codes = |keep: &dyn Fn(&Finding) -> bool| {
         let mut codes: Vec<&str> = findings.iter().filter(ours).filter(|f| keep(f)).map(|f| f.rule.code).collect();

@@ -19,16 +19,49 @@ mod surrogates;
 pub mod tools;
 pub mod usage;
 
+use crate::chain::Chain;
 use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};
+use crate::metrics::usage::SessionUsage;
+use crate::request::Request;
 use crate::session::Session;
+pub use crate::text::counted;
 use std::collections::BTreeMap;
+
+/// A session with what follows from it, each made once: what its agent would send next, and what it used.
+#[derive(Debug)]
+pub struct Examined {
+    /// The session.
+    pub session: Session,
+    /// What its agent would send after a resume.
+    pub request: Request,
+    /// What it used.
+    pub usage: SessionUsage,
+}
+
+impl Examined {
+    /// Makes what follows from a session.
+    pub fn of(session: Session) -> Self {
+        Examined { request: Request::new(&session), usage: SessionUsage::of(&session), session }
+    }
+
+    /// The same session as if its agent had taken another leaf. What it used stays.
+    #[must_use]
+    pub fn following(self, chain: Chain) -> Self {
+        let session = self.session.following(chain);
+        Examined { request: Request::new(&session), session, ..self }
+    }
+}
 
 /// What a rule about one session may look at.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The session.
     pub session: &'a Session,
+    /// What its agent would send after a resume.
+    pub request: &'a Request,
+    /// What it used.
+    pub usage: &'a SessionUsage,
     /// Whether it is being written to: a registered process lives, or the file grew while it was read.
     pub live: bool,
     /// The time that ages are taken against, in milliseconds since 1970.
@@ -49,15 +82,13 @@ pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>)
     (found.finish(), healed)
 }
 
-/// `1 record`, `3 records`.
-pub fn counted(count: impl Into<u64>, what: &str) -> String {
-    match count.into() {
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
+impl<'a> Context<'a> {
+    /// Of a session as it was examined.
+    pub fn new(examined: &'a Examined, live: bool, now: i64, places: usize) -> Self {
+        let Examined { session, request, usage } = examined;
+        Context { session, request, usage, live, now, places }
     }
-}
 
-impl Context<'_> {
     /// The place of a record: line, bytes, id.
     pub fn place(&self, n: u32) -> Place {
         let record = self.session.record(n);

@@ -1,14 +1,14 @@
 //! The RESUME verdict: made from findings and from the mended session, never beside them.
 
 use super::Context;
-use crate::audit::{Lawful, Resume, ResumeVerdict};
 use crate::chain::heal::Healed;
-use crate::chain::tail;
 use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Kind, flag};
+use crate::request::tail;
 use crate::session::Shape;
+use crate::verdict::{Lawful, Resume, ResumeVerdict};
 
 /// The verdict on one session, from its findings and from what an undamaged file would bring back.
 pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
@@ -31,9 +31,9 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed
         Dialect::Sid
             if session.shape != Shape::Sidechain
                 && session.chain.refusal.is_none()
-                && session.sent().throws.is_none() =>
+                && context.request.throws.is_none() =>
         {
-            let sent = session.sent();
+            let sent = context.request;
             // As its recovery counts them. A summary file, which nothing but its tests writes, makes it fewer: `predict`
             // tells that tail.
             (count(sent.cleaned_count()), count(tail::shown(&session.facts, sent, false)))

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::Context;
 use super::legal::HEALED;
-use crate::chain::sent::{Api, content_span, would_be_sent};
 use crate::finding::{Finding, Severity};
 use crate::record::facts::Defect;
+use crate::request::{Api, content_span};
 use crate::session::Session;
 
 /// Where the content of a record stands: asked for once for all defects of that record.
@@ -22,7 +22,7 @@ impl Contents {
         let session = context.session;
         let loader = session.dialect.loader();
         let sent = (d.record as usize) < session.facts.records.len()
-            && would_be_sent(session, d.record)
+            && context.request.reaches(d.record)
             && self.of(session, d.record).is_some_and(|span| span.contains(&d.offset));
         if !sent {
             return finding
@@ -36,7 +36,7 @@ impl Contents {
                 .effect(format!("{loader} reads it and takes it out before it sends; strict readers refuse the line"))
                 .fact(HEALED.0, HEALED.1);
         }
-        match session.sent().api {
+        match context.request.api {
             Api::Anthropic => {
                 finding.effect(format!("{loader} reads it and sends it; the API answers 400 to every prompt"))
             }

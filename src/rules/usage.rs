@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 
 /// Finds them in one session.
 pub fn check(context: &Context<'_>, found: &mut Collector) {
-    let usage = context.session.usage();
+    let usage = context.usage;
     for figure in &usage.mixed {
         if found.wants(MIXED_RATIO.code) {
             found.add(mixed(context, figure));

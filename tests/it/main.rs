@@ -37,6 +37,7 @@ mod exports;
 mod healthy;
 #[cfg(unix)]
 mod hostile;
+mod house;
 mod loaders;
 mod metrics;
 mod predict;

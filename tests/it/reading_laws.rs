@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use sid_audit::agents;
 use sid_audit::dialect::Dialect;
-use sid_audit::rules::{self, Context};
+use sid_audit::rules::{self, Context, Examined};
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
@@ -33,7 +33,8 @@ fn judge(bytes: &[u8]) {
                 let last = facts.records.last().map_or(0, |r| u64::from(r.line));
                 assert!(last <= lines, "{dialect}: line {last} of {lines}");
             }
-            let context = Context { session: &session, live: false, now: 0, places: 20 };
+            let examined = Examined::of(session);
+            let context = Context::new(&examined, false, 0, 20);
             let (findings, healed) = rules::session_findings(&context);
             let resume = rules::resume::judge(&context, &findings, healed.as_ref());
             assert!(resume.expected >= resume.loaded, "{dialect}: more came back than was expected");

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sid_audit::agents;
 use sid_audit::finding::{Fact, Finding, Severity};
 use sid_audit::rules::store::{Elsewhere, StoreCollector, check_store};
-use sid_audit::rules::{Context, session_findings};
+use sid_audit::rules::{Context, Examined, session_findings};
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::meter::Meter;
 use sid_audit::store::{Environment, FileKind, discover, liveness};
@@ -78,12 +78,12 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
             _ => continue,
         };
         let (path, source) = (discovery.path(file), discovery.open(file).unwrap());
-        let session =
-            Session::read(path, source, agents::reader(file.dialect.unwrap(), shape), shape, &Meter::default())
-                .unwrap();
-        let context = Context { session: &session, live: live.unwrap_or(false), now, places: 20 };
+        let agent = agents::reader(file.dialect.unwrap(), shape);
+        let session = Session::read(path, source, agent, shape, &Meter::default()).unwrap();
+        let examined = Examined::of(session);
+        let context = Context::new(&examined, live.unwrap_or(false), now, 20);
         findings.extend(session_findings(&context).0);
-        collector.add(&session, n, &discovery, live.unwrap_or(false));
+        collector.add(&examined.session, n, &discovery, live.unwrap_or(false));
     }
     let report = check_store(&discovery, collector, &registrations, now, agents::of);
     assert_eq!(report.errors, []);

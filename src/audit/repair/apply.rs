@@ -12,14 +12,14 @@ use super::guard::{Guard, Refused};
 use super::world::World;
 use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, told};
 use crate::agents;
-use crate::audit::keep;
 use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
 use crate::repair::checkpoints;
 use crate::repair::proof::{self, Promise};
 use crate::repair::text::Text;
 use crate::repair::worse::Bound;
-use crate::session::Session;
+use crate::rules::Examined;
+use crate::session::{Session, ids};
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
 
@@ -175,7 +175,7 @@ fn one(
                 &Meter::default(),
             )
             .map_err(|_| changed("cannot be read any more"))?;
-            let ids = if guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
+            let ids = if guard.asks_for_ids() { ids::all(&session) } else { BTreeSet::new() };
             (ids, Some(told::autopsy(plan, &session)))
         }
         Subject::Index(index) => (index.folder.iter().cloned().collect(), None),
@@ -218,7 +218,7 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
     };
     let read = || {
         let source = Source::open(proof.bytes)?;
-        Session::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter)
+        Session::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter).map(Examined::of)
     };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {

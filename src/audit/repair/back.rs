@@ -10,14 +10,15 @@ use super::{Applied, Options};
 use crate::agents;
 use crate::audit::files::is_session_or_index;
 use crate::audit::layers::folder_name;
-use crate::audit::{is_session, keep, shape_of};
+use crate::audit::{is_session, shape_of};
 use crate::commit::journal::KeptFile;
 use crate::commit::tidy::Remaining;
 use crate::commit::{self, Error, Locked, Outcome, Proof, Stage, Undo, Undone, Verify, settle};
 use crate::dialect::Dialect;
 use crate::repair::plan::{self, State};
 use crate::repair::proof;
-use crate::session::{Session, Shape};
+use crate::rules::Examined;
+use crate::session::{Session, Shape, ids};
 use crate::store::meter::Meter;
 use crate::store::source::Piece;
 use crate::store::{self, Discovery, Environment, FileKind, Source};
@@ -72,7 +73,7 @@ impl<'a> Known<'a> {
                             shape_of(file.kind),
                             &Meter::default(),
                         );
-                        read.map(|session| keep::ids(&session)).unwrap_or_default()
+                        read.map(|session| ids::all(&session)).unwrap_or_default()
                     }
                     _ => Default::default(),
                 };
@@ -88,10 +89,11 @@ impl<'a> Known<'a> {
         self.kinds.contains_key(path)
     }
 
-    fn read(&self, session: &Path, source: Source) -> io::Result<Session> {
+    fn read(&self, session: &Path, source: Source) -> io::Result<Examined> {
         let (dialect, shape) =
             *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
-        Session::read(session.to_owned(), source, agents::reader(dialect, shape), shape, &Meter::default())
+        let agent = agents::reader(dialect, shape);
+        Session::read(session.to_owned(), source, agent, shape, &Meter::default()).map(Examined::of)
     }
 
     fn plan_options(&self) -> plan::Options {
@@ -104,7 +106,7 @@ impl<'a> Known<'a> {
 
     fn holds_records(&self, session: &Path) -> bool {
         let read = Source::open(session).and_then(|source| self.read(session, source));
-        read.is_ok_and(|session| !session.facts.records.is_empty())
+        read.is_ok_and(|examined| !examined.session.facts.records.is_empty())
     }
 
     /// The proof of original bytes with appended lines behind them.

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::{FilePlan, Subject, Survey};
 use crate::audit::mend::Mend;
-use crate::audit::{ApiVerdict, PLACES, Resume, ResumeVerdict, SessionAudit, below_store, shape_of};
+use crate::audit::{PLACES, SessionAudit, below_store, shape_of};
 use crate::finding::{Finding, Severity};
 use crate::repair::plan::State;
 use crate::rules::baseline::Baseline;
 use crate::session::Shape;
 use crate::store::Discovery;
+use crate::verdict::{ApiVerdict, Resume, ResumeVerdict};
 
 /// A session's verdicts with the findings that they come from.
 #[derive(Clone, Debug)]

@@ -34,10 +34,11 @@ use crate::repair::text::Text;
 use crate::repair::worse::{About, Bound, TakenBack, Worse};
 use crate::repair::{checkpoints, leaf};
 use crate::rules::Context;
+use crate::rules::Examined;
 use crate::rules::checkpoints::index_findings;
 use crate::rules::gate::Gate;
 use crate::rules::store::StoreCollector;
-use crate::session::Session;
+use crate::session::{Session, ids};
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileKind, Source, liveness};
 
@@ -203,7 +204,7 @@ impl Work<'_> {
             shape_of(file.kind),
             self.meter,
         )?;
-        let ids = if self.guard.asks_for_ids() { keep::ids(&session) } else { BTreeSet::new() };
+        let ids = if self.guard.asks_for_ids() { ids::all(&session) } else { BTreeSet::new() };
         let known: Vec<&str> = ids.iter().map(String::as_str).collect();
         let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
         Ok(Some(Hand { path, source, meta, session, ids, live }))
@@ -227,10 +228,12 @@ impl Work<'_> {
         sum.survey.sessions += 1;
         self.collector.add(&hand.session, n, self.discovery, hand.live);
         let now = self.options.plan.now;
-        let context = Context { session: &hand.session, live: hand.live, now, places: PLACES };
+        let terminated = hand.session.facts.terminated;
+        let examined = Examined::of(hand.session);
+        let context = Context::new(&examined, hand.live, now, PLACES);
         let audit = keep::judge(n, &context, &Gate::default());
-        let decided = !decided::about(&hand.session, &self.options.plan.relink).is_empty();
-        if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&hand.session, id)) {
+        let decided = !decided::about(&examined.session, &self.options.plan.relink).is_empty();
+        if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&examined.session, id)) {
             sum.leaf_in.push(hand.path.clone());
         }
         let asked = audit.findings().iter().any(|f| self.asks_for(f));
@@ -240,7 +243,7 @@ impl Work<'_> {
         }
         if asked || decided {
             sum.candidates.insert(n);
-            sum.wait |= !self.options.closed && !hand.session.facts.terminated && is_recent(&hand.meta);
+            sum.wait |= !self.options.closed && !terminated && is_recent(&hand.meta);
         }
         Ok(())
     }
@@ -301,7 +304,7 @@ impl Work<'_> {
             options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
         }
         let again = Again::of(&session);
-        let planned = plan::plan(session, &options, self.meter)?;
+        let planned = plan::plan(Examined::of(session), &options, self.meter)?;
         let mut nearest = None;
         if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
             let mut bolder = options.clone();
@@ -354,8 +357,9 @@ impl Work<'_> {
             // What is left without the answers that would change again is a repair all the same.
             options.without.append(&mut wrong.again);
             let source = context.source.clone();
-            let session = Session::read(context.path.to_owned(), source, agents::reader(context.dialect, shape), shape, self.meter)?;
-            planned = plan::plan(session, &options, self.meter)?;
+            let agent = agents::reader(context.dialect, shape);
+            let session = Session::read(context.path.to_owned(), source, agent, shape, self.meter)?;
+            planned = plan::plan(Examined::of(session), &options, self.meter)?;
             wrong = self.proven(context, &planned, &options)?;
         }
         let again = options.without.iter();
@@ -375,8 +379,9 @@ impl Work<'_> {
         let bolder = plan::Options { up_to: Fix::Content, ..options.clone() };
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let source = context.source.clone();
-        let session = Session::read(context.path.to_owned(), source, agents::reader(context.dialect, shape), shape, self.meter)?;
-        let both = plan::plan(session, &bolder, self.meter)?;
+        let agent = agents::reader(context.dialect, shape);
+        let session = Session::read(context.path.to_owned(), source, agent, shape, self.meter)?;
+        let both = plan::plan(Examined::of(session), &bolder, self.meter)?;
         if !both.answers.contains(code) {
             return Ok(None);
         }
@@ -392,7 +397,8 @@ impl Work<'_> {
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let text = &planned.text;
         let agent = agents::reader(context.dialect, shape);
-        let result = Session::read(context.path.to_owned(), text.source(), agent, shape, self.meter)?;
+        let result =
+            Session::read(context.path.to_owned(), text.source(), agent, shape, self.meter).map(Examined::of)?;
         let bound = Bound::of(planned.edits.iter().map(|e| &e.edit));
         let promise =
             Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, bound, text };

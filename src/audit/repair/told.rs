@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::FilePlan;
-use crate::chain::autopsy::{Slab, around};
-use crate::chain::pairing::Pairing;
 use crate::record::facts::BlockKind;
 use crate::record::reread::Reread;
+use crate::request::Request;
+use crate::request::autopsy::{Slab, around};
+use crate::request::pairing::Pairing;
 use crate::session::Session;
 
 /// How many edits are laid out; the file as it was can be had from the journal.
@@ -31,14 +32,15 @@ pub fn line(plan: &FilePlan) -> String {
 /// The records around each edit. `session` is the file as it was.
 pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
     let records = &session.facts.records;
-    let pairing = Pairing::new(session);
+    let request = Request::new(session);
+    let pairing = Pairing::new(session, &request);
     let mut slabs: BTreeMap<u32, (Slab, Vec<&'static str>)> = BTreeMap::new();
     let mut edits = Vec::new();
     for planned in plan.edits.iter().take(EDITS) {
         // The record at the place of the edit, or the next one: what goes to quarantine is often no record.
         let at = records.partition_point(|r| r.offset + u64::from(r.length) <= planned.offset);
         if let Some(at) = at.min(records.len().wrapping_sub(1)).try_into().ok().filter(|_| !records.is_empty()) {
-            for slab in around(session, &pairing, at) {
+            for slab in around(session, &request, &pairing, at) {
                 let subject = slab.subject;
                 let codes = &mut slabs.entry(slab.record).or_insert_with(|| (slab, Vec::new())).1;
                 if subject && !codes.contains(&planned.edit.code) {

@@ -236,7 +236,7 @@ impl StoreUsage {
 
     /// Of a file that is read a second time, those of its responses whose first bits several files have in common.
     fn again(&mut self, file: u32, session: &Session, bits: &[u64]) -> Vec<(u64, Counted)> {
-        let (facts, usage) = (&session.facts, session.usage());
+        let (facts, usage) = (&session.facts, SessionUsage::of(session));
         // The row of each model of this session: looked up once a model, not once a response.
         let mut places: HashMap<u32, u32> = HashMap::new();
         let mut found = Vec::new();

@@ -15,6 +15,8 @@ use std::io;
 
 use super::edit::Edit;
 use crate::finding::{Fact, Finding, Severity};
+use crate::request::Request;
+use crate::rules::Examined;
 use crate::session::Session;
 
 /// The ways in which a code can be answered; the first that makes nothing worse is taken.
@@ -22,7 +24,7 @@ use crate::session::Session;
 /// # Errors
 /// When the session's bytes cannot be read again.
 pub fn ways(
-    session: &Session,
+    Examined { session, request, .. }: &Examined,
     code: &'static str,
     findings: &[Finding],
     answer_orphans: bool,
@@ -30,13 +32,13 @@ pub fn ways(
     let targets = Targets::new(session, code, findings);
     let edits = match code {
         "C220" => heads::edits(session)?,
-        "T301" | "T302" => match pairs::reunited(session, code)? {
+        "T301" | "T302" => match pairs::reunited(session, request, code)? {
             edits if !edits.is_empty() => edits,
-            _ => orphans(session, code, &targets, answer_orphans)?,
+            _ => orphans(session, request, code, &targets, answer_orphans)?,
         },
         "T304" | "T306" | "T309" => pairs::drop_blocks(session, code, &targets)?,
-        "T303" => pairs::rename(session, &targets)?,
-        "T305" => pairs::displaced(session, &targets)?,
+        "T303" => pairs::rename(session, request, &targets)?,
+        "T305" => pairs::displaced(session, request, &targets)?,
         "T307" => pairs::wrap_inputs(session, &targets)?,
         "T308" => pairs::edit_out(session, &targets)?,
         _ if code.starts_with('M') => messages::edits(session, code, &targets)?,
@@ -52,8 +54,14 @@ pub fn ways(
 }
 
 /// Calls without a result and results without a call, where the other half is nowhere in the file.
-fn orphans(session: &Session, code: &'static str, targets: &Targets, answer: bool) -> io::Result<Vec<Edit>> {
-    let alone = pairs::alone(session, targets);
+fn orphans(
+    session: &Session,
+    request: &Request,
+    code: &'static str,
+    targets: &Targets,
+    answer: bool,
+) -> io::Result<Vec<Edit>> {
+    let alone = pairs::alone(session, request, targets);
     match code {
         "T301" if answer => pairs::answer(session, &alone),
         _ => pairs::drop_blocks(session, code, &alone),

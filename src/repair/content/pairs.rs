@@ -6,7 +6,6 @@ use std::io;
 use super::Targets;
 use super::array::Content;
 use super::lines::{drop_records, insert_behind, point, raw_id, raw_parent, walked};
-use crate::chain::pairing::{Again, NONE, Pairing, State};
 use crate::chain::survey::{Reason, Survey};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
@@ -17,12 +16,14 @@ use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, session_id, whole_line};
 use crate::repair::made::{self, UNKNOWN_OUTCOME};
 use crate::repair::text::Splice;
+use crate::request::Request;
+use crate::request::pairing::{Again, NONE, Pairing, State};
 use crate::session::Session;
 
 /// The targets whose other half is nowhere in the file. Behind a filter or on another branch it is still there: no answer
 /// is made up beside it, and no output is dropped.
-pub(super) fn alone(session: &Session, targets: &Targets) -> Targets {
-    let sent: BTreeSet<u32> = session.sent().rows.iter().map(|r| r.record).collect();
+pub(super) fn alone(session: &Session, request: &Request, targets: &Targets) -> Targets {
+    let sent: BTreeSet<u32> = request.rows.iter().map(|r| r.record).collect();
     let facts = &session.facts;
     // What lies before a boundary is never sent again: a half that stands there is no partner.
     let survey = Survey::new(session.dialect, facts, &session.graph, &session.chain);
@@ -70,8 +71,8 @@ impl Last {
 const TELLING: usize = 8;
 
 /// Results that lost their call only because their id lost its punctuation, or has something behind it, get its id.
-pub(super) fn reunited(session: &Session, code: &'static str) -> io::Result<Vec<Edit>> {
-    let (pairing, sent) = (Pairing::new(session), session.sent());
+pub(super) fn reunited(session: &Session, sent: &Request, code: &'static str) -> io::Result<Vec<Edit>> {
+    let pairing = Pairing::new(session, sent);
     let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let dangling: Vec<_> = pairing.results.iter().filter(|r| r.state == State::Dangling).collect();
     if dangling.is_empty() {
@@ -93,7 +94,7 @@ pub(super) fn reunited(session: &Session, code: &'static str) -> io::Result<Vec<
     let mut found: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
     for result in dangling.iter().filter(|_| !open.is_empty()) {
         let n = sent.rows[result.row as usize].record;
-        let Some(id) = result_id(session, n, result.block, &mut last)? else { continue };
+        let Some(id) = result_id((session, sent), n, result.block, &mut last)? else { continue };
         let id = plain(&id);
         let mut fitting = lengths.range(..=id.len()).flat_map(|&length| {
             let (begin, behind) = id.split_at(length);
@@ -110,7 +111,7 @@ pub(super) fn reunited(session: &Session, code: &'static str) -> io::Result<Vec<
     for (id, results) in found {
         // Of several results nothing says which one is meant.
         if let [(n, place)] = results[..] {
-            edits.extend(rename_result(session, code, n, place, &id)?);
+            edits.extend(rename_result((session, sent), code, n, place, &id)?);
         }
     }
     Ok(edits)
@@ -330,9 +331,8 @@ fn with_results(session: &Session, code: &str, targets: &Targets) -> Targets {
 }
 
 /// T303: the later call of an id, and its own result, get another id.
-pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
-    let pairing = Pairing::new(session);
-    let sent = session.sent();
+pub(super) fn rename(session: &Session, sent: &Request, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let pairing = Pairing::new(session, sent);
     let mut edits = Vec::new();
     let (mut taken, mut last): (BTreeSet<u32>, _) = (BTreeSet::new(), Last::default());
     for call in pairing.calls.iter().filter(|c| c.again != Again::New) {
@@ -364,16 +364,22 @@ pub(super) fn rename(session: &Session, targets: &Targets) -> io::Result<Vec<Edi
         taken.insert(answer);
         let result = pairing.results[answer as usize];
         let m = sent.rows[result.row as usize].record;
-        edits.extend(rename_result(session, "T303", m, result.block, &new)?);
+        edits.extend(rename_result((session, sent), "T303", m, result.block, &new)?);
     }
     Ok(edits)
 }
 
-fn rename_result(session: &Session, code: &'static str, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
+fn rename_result(
+    (session, sent): (&Session, &Request),
+    code: &'static str,
+    n: u32,
+    place: u32,
+    new: &str,
+) -> io::Result<Option<Edit>> {
     let record = session.record(n);
     let text = again::text(&session.source, record)?;
     let Some(root) = Value::parse(&text).filter(|_| !record.has(flag::LOSSY)) else { return Ok(None) };
-    Ok(id_of_result(session, n, place, root).map(|id| {
+    Ok(id_of_result((session, sent), n, place, root).map(|id| {
         let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
         Edit::new(code, Fix::Content, Action::ReplaceBlock, record.offset, vec![splice])
             .reason("the id of its own call")
@@ -381,29 +387,28 @@ fn rename_result(session: &Session, code: &'static str, n: u32, place: u32, new:
 }
 
 /// The id of the call that a result names, as text.
-fn result_id(session: &Session, n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
+fn result_id((session, sent): (&Session, &Request), n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
     if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
         let text = again::text(&session.source, session.record(n))?;
         return Ok(Value::parse(&text).and_then(|root| root.at(&["message", "toolCallId"])?.string()));
     }
     let Some(content) = last.read(session, n)? else { return Ok(None) };
-    let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
+    let index = sent.blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
     Ok(index.and_then(|i| content.item(i)?.get("tool_use_id")?.string()))
 }
 
-fn id_of_result<'a>(session: &Session, n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
+fn id_of_result<'a>((session, sent): (&Session, &Request), n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
     if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
         return root.at(&["message", "toolCallId"]);
     }
-    let index = session.sent().blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index))?;
+    let index = sent.blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index))?;
     let content = root.at(&["message", "content"]).or_else(|| root.get("content"))?;
     content.items().get(index).copied()?.get("tool_use_id")
 }
 
 /// T305: a record of results moves behind the response that it answers.
-pub(super) fn displaced(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
-    let pairing = Pairing::new(session);
-    let sent = session.sent();
+pub(super) fn displaced(session: &Session, sent: &Request, targets: &Targets) -> io::Result<Vec<Edit>> {
+    let pairing = Pairing::new(session, sent);
     let walk = walked(session);
     let place: BTreeMap<u32, usize> = walk.iter().enumerate().map(|(i, &n)| (n, i)).collect();
     // One record a step: the links of the next one depend on where this one went.

@@ -7,7 +7,6 @@ use maud::{Markup, html};
 
 use super::drawing::Drawing;
 use super::{Page, figure, finding, nothing, timeline};
-use crate::audit::{ApiVerdict, ResumeVerdict};
 use crate::chain::survey::{Branch, Reason};
 use crate::finding::Rule;
 use crate::report::chain_json::{Report, Rows};
@@ -17,6 +16,7 @@ use crate::report::next::Next;
 use crate::report::scan_table::versions;
 use crate::report::verdict;
 use crate::report::words::{counted, moment, number, size};
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 pub(super) const SCRIPT: &str = include_str!("chain.js");
 

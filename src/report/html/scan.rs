@@ -10,7 +10,7 @@ use maud::{Markup, html};
 
 use super::chain::{api_class, resume_class};
 use super::{Page, finding, nothing};
-use crate::audit::{self, ApiVerdict, ResumeVerdict, Scan, SessionAudit};
+use crate::audit::{self, Scan, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
 use crate::report::listed::{Listed, stands_for};
 use crate::report::next::Next;
@@ -19,6 +19,7 @@ use crate::report::scan_table::{badness, is_healthy, short, versions, worst_of};
 use crate::report::verdict;
 use crate::report::words::{counted, number, size};
 use crate::rules::baseline::Baseline;
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 pub(super) const SCRIPT: &str = include_str!("scan.js");
 

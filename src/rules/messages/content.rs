@@ -1,10 +1,10 @@
 //! Texts and shapes: M401 to M403 and M414. Also the turns that the other files of this family judge by.
 
 use super::{BLANK_TEXT, EMPTY_CONTENT, EMPTY_TEXT, WRONG_SHAPE};
-use crate::chain::sent::{Layer, Voice, WHOLE, is_thinking, voice};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
+use crate::request::{CleanupPass, Role, WHOLE, is_thinking, role};
 use crate::rules::Context;
 use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
 use crate::session::{Session, Shape};
@@ -20,14 +20,14 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new(context: &Context<'_>) -> Turns {
         let session = context.session;
-        let rows = &session.sent().rows;
+        let rows = &context.request.rows;
         let mut on_chain = vec![false; session.facts.records.len()];
         let mut spans: Vec<(u32, u32)> = Vec::new();
         let mut open = None;
         for (row, r) in (0..).zip(rows) {
             on_chain[r.record as usize] = true;
-            let speaker = match voice(session, session.record(r.record)) {
-                Voice::Model(_) => Some(r.turn),
+            let speaker = match role(session, session.record(r.record)) {
+                Role::Model(_) => Some(r.turn),
                 _ => None,
             };
             match spans.last_mut() {
@@ -41,14 +41,19 @@ impl Turns {
 }
 
 /// Whether a turn is the model's.
-pub(super) fn is_response(session: &Session, span: (u32, u32)) -> bool {
-    let record = session.record(session.sent().rows[span.0 as usize].record);
-    matches!(voice(session, record), Voice::Model(_))
+pub(super) fn is_response(context: &Context<'_>, span: (u32, u32)) -> bool {
+    let session = context.session;
+    let record = session.record(context.request.rows[span.0 as usize].record);
+    matches!(role(session, record), Role::Model(_))
 }
 
 /// The blocks of a turn, with their rows and places.
-pub(super) fn blocks_of(session: &Session, span: (u32, u32)) -> impl Iterator<Item = (u32, u32, &Block)> + Clone {
-    let sent = session.sent();
+pub(super) fn blocks_of<'a>(
+    context: &Context<'a>,
+    span: (u32, u32),
+) -> impl Iterator<Item = (u32, u32, &'a Block)> + Clone + use<'a> {
+    let session = context.session;
+    let sent = context.request;
     (span.0..span.1).flat_map(move |row| {
         let record = sent.rows[row as usize].record;
         (0..).zip(sent.blocks(&session.facts, record)).map(move |(place, b)| (row, place, b))
@@ -57,8 +62,9 @@ pub(super) fn blocks_of(session: &Session, span: (u32, u32)) -> impl Iterator<It
 
 /// Whether what follows a turn says that it was cut off: nothing at all, an interrupt marker, a notice of an error, a turn
 /// that failed. What is cut off may be unfinished.
-pub(super) fn is_cut_off(session: &Session, span: (u32, u32)) -> bool {
-    let rows = &session.sent().rows;
+pub(super) fn is_cut_off(context: &Context<'_>, span: (u32, u32)) -> bool {
+    let session = context.session;
+    let rows = &context.request.rows;
     let Some(next) = rows.get(span.1 as usize) else { return true };
     let record = session.record(next.record);
     record.any(flag::INTERRUPT | flag::API_ERROR | flag::SYNTHETIC | flag::FAILED)
@@ -66,11 +72,12 @@ pub(super) fn is_cut_off(session: &Session, span: (u32, u32)) -> bool {
 }
 
 /// The weight of a row's or block's defect: whether it reaches the API.
-fn weight(session: &Session, row: u32, place: u32) -> Weight {
-    let sent = session.sent();
+fn weight(context: &Context<'_>, row: u32, place: u32) -> Weight {
+    let session = context.session;
+    let sent = context.request;
     match sent.fate(row, place) {
         _ if sent.throws.is_some() => Weight::Noted,
-        Some(Layer::FailedTurns | Layer::UnansweredPrompt) => Weight::Noted,
+        Some(CleanupPass::FailedTurns | CleanupPass::UnansweredPrompt) => Weight::Noted,
         // pi leaves white space out, and a message when nothing else is in it.
         fate => Weight::sent(fate.is_some() || session.dialect.is_pi()),
     }
@@ -80,10 +87,10 @@ const VOID: u8 = block::EMPTY | block::BLANK;
 
 pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
     let session = context.session;
-    let sent = session.sent();
+    let sent = context.request;
     for &span in &turns.spans {
-        texts(session, span, cases);
-        let says_more = blocks_of(session, span).next().is_some();
+        texts(context, span, cases);
+        let says_more = blocks_of(context, span).next().is_some();
         // Most turns have something in each row.
         for row in span.0..span.1 {
             let n = sent.rows[row as usize].record;
@@ -91,30 +98,30 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
             if !record.has(flag::CONTENT_ARRAY) || !sent.blocks(&session.facts, n).is_empty() {
                 continue;
             }
-            let response = is_response(session, span);
+            let response = is_response(context, span);
             let last = span.1 as usize == sent.rows.len();
             if record.has(flag::FAILED) || (response && (says_more || last)) {
                 continue;
             }
-            cases.push(Case::new(&EMPTY_CONTENT, weight(session, row, WHOLE), n, WHOLE));
+            cases.push(Case::new(&EMPTY_CONTENT, weight(context, row, WHOLE), n, WHOLE));
         }
     }
     off_chain_texts(session, turns, cases);
-    shapes(session, turns, cases);
+    shapes(context, turns, cases);
 }
 
-fn texts(session: &Session, span: (u32, u32), cases: &mut Vec<Case>) {
-    let blocks = blocks_of(session, span);
+fn texts(context: &Context<'_>, span: (u32, u32), cases: &mut Vec<Case>) {
+    let blocks = blocks_of(context, span);
     let void = |b: &Block| b.kind == BlockKind::Text && b.flags & VOID != 0;
     if !blocks.clone().any(|(_, _, b)| void(b)) {
         return;
     }
     let alone = blocks.clone().all(|(_, _, b)| void(b));
     for (row, place, b) in blocks.filter(|(_, _, b)| void(b)) {
-        let n = session.sent().rows[row as usize].record;
+        let n = context.request.rows[row as usize].record;
         let rule = if b.flags & block::EMPTY != 0 { &EMPTY_TEXT } else { &BLANK_TEXT };
-        let here = weight(session, row, place);
-        let cut = alone && is_response(session, span) && is_cut_off(session, span);
+        let here = weight(context, row, place);
+        let cut = alone && is_response(context, span) && is_cut_off(context, span);
         let here = match here {
             // Beside other blocks the client drops a blank text; what was cut off says nothing yet.
             _ if std::ptr::eq(rule, &BLANK_TEXT) && (!alone || cut) => Weight::Noted,
@@ -147,8 +154,9 @@ mod wrong {
     pub(super) const WORDS: [&str; 4] = ["message", "role", "content", "block"];
 }
 
-fn shapes(session: &Session, turns: &Turns, cases: &mut Vec<Case>) {
-    let sent = session.sent();
+fn shapes(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
+    let session = context.session;
+    let sent = context.request;
     let mut adopted = vec![false; session.facts.records.len()];
     for &n in &session.chain.adopted {
         adopted[n as usize] = true;
@@ -237,7 +245,7 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         ("M414", Weight::Noted, Dialect::Pi | Dialect::Openclaw) if case.detail == wrong::ROLE => {
             format!("{loader} does not know the role and leaves the message out")
         }
-        (_, Weight::Noted, _) if is_in_request(session, case) => match session.dialect {
+        (_, Weight::Noted, _) if is_in_request(context, case) => match session.dialect {
             Dialect::Pi | Dialect::Openclaw => format!("{loader} leaves the block out"),
             _ => "nothing: clients drop it, or the response was cut off here".to_owned(),
         },
@@ -252,12 +260,12 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
     finding.effect(effect)
 }
 
-fn is_in_request(session: &Session, case: &Case) -> bool {
-    session.sent().reaches(case.record)
+fn is_in_request(context: &Context<'_>, case: &Case) -> bool {
+    context.request.reaches(case.record)
 }
 
 /// Whether a response only thinks.
-pub(super) fn only_thinks(session: &Session, span: (u32, u32)) -> bool {
-    let mut blocks = blocks_of(session, span).peekable();
+pub(super) fn only_thinks(context: &Context<'_>, span: (u32, u32)) -> bool {
+    let mut blocks = blocks_of(context, span).peekable();
     blocks.peek().is_some() && blocks.all(|(_, _, b)| is_thinking(b.kind))
 }

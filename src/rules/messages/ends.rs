@@ -1,21 +1,21 @@
 //! What the client itself put into a session, or its loader takes out of a message: M413, M415, M416.
 
 use super::{FAILED_TURN, RETIRED_PERMISSION_MODE, SYNTHETIC_TAIL};
-use crate::chain::sent::{Layer, WHOLE};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Kind, block, flag};
+use crate::request::{CleanupPass, WHOLE};
 use crate::rules::Context;
 use crate::rules::legal::{Case, Weight};
 use crate::session::Session;
 
 pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     let session = context.session;
-    let sent = session.sent();
+    let sent = context.request;
     match session.dialect {
         Dialect::Claude => cases.extend(synthetic_tail(session)),
         Dialect::Sid => {
-            let retired = sent.drops.iter().filter(|d| d.layer == Layer::PermissionMode);
+            let retired = sent.drops.iter().filter(|d| d.pass == CleanupPass::PermissionMode);
             cases.extend(
                 retired.map(|d| {
                     Case::new(&RETIRED_PERMISSION_MODE, Weight::Noted, sent.rows[d.row as usize].record, WHOLE)

@@ -4,10 +4,10 @@
 use super::{
     BROKEN_DOCUMENT, MISLABELLED_MEDIA, OVERSIZED_MEDIA, TOOL_REFERENCE, UNDECODABLE_MEDIA, UNSUPPORTED_MEDIA,
 };
-use crate::chain::sent::WHOLE;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, DefectKind};
+use crate::request::WHOLE;
 use crate::rules::Context;
 use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
 
@@ -25,7 +25,7 @@ fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
 
 pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     let session = context.session;
-    let sent = session.sent();
+    let sent = context.request;
     for (number, defect) in (0..).zip(&session.facts.defects) {
         let Some(rule) = rule_of(defect.kind) else { continue };
         if defect.record as usize >= session.facts.records.len() {

@@ -1,15 +1,15 @@
 //! How a session stopped: with a question nobody answered (S501), or with results nobody answered (S502).
 //!
-//! Judged on what would be sent next (`chain::sent`), so after sid-code's own cleaning: a call that was never answered is
+//! Judged on what would be sent next (`request`), so after sid-code's own cleaning: a call that was never answered is
 //! dropped first, and what stood before it is then the end. How the *process* ended is another question with another
 //! answer.
 
 use super::{Context, NAMED};
-use crate::chain::sent::Interruption;
 use crate::dialect::Dialect;
 use crate::finding::{Doc, Rule, Severity};
 use crate::record::facts::{NO_TIME, flag};
 use crate::record::time;
+use crate::request::Interruption;
 use crate::rules::Collector;
 use crate::session::{Session, Shape};
 
@@ -59,7 +59,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         return;
     }
     let loader = session.dialect.loader();
-    let interruption = &session.sent().interruption;
+    let interruption = &context.request.interruption;
     let (n, finding) = match interruption {
         Interruption::None => return,
         Interruption::Prompt(n) => {

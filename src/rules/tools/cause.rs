@@ -9,10 +9,10 @@ use std::collections::HashMap;
 
 use super::judge::Judged;
 use crate::chain::Stop;
-use crate::chain::sent::IdMap;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{BadLine, BlockKind, Kind, block, flag};
+use crate::request::IdMap;
 use crate::rules::legal::Case;
 use crate::rules::{Context, lines};
 use crate::session::Session;
@@ -40,11 +40,11 @@ impl Causes {
         let named = so_far.iter().filter(|f| f.rule.code.starts_with(['L', 'C']));
         let named = named.filter_map(|f| Some((f.rule.code, f.place.line?))).collect();
         let mut causes = Causes { named, elsewhere: HashMap::new(), inside: HashMap::new(), repeated: Vec::new() };
-        let wanted: IdMap<()> = judged.cases.iter().filter_map(|c| half(session, c)).map(|(_, id)| (id, ())).collect();
+        let wanted: IdMap<()> = judged.cases.iter().filter_map(|c| half(context, c)).map(|(_, id)| (id, ())).collect();
         if wanted.is_empty() {
             return causes;
         }
-        let sent = session.sent();
+        let sent = context.request;
         let halves = |record| {
             let blocks = facts.blocks_of(record).iter();
             blocks
@@ -69,10 +69,10 @@ impl Causes {
     }
 
     /// The line of the other half where it stands in the file and not in the request.
-    pub(super) fn other_half(&self, session: &Session, case: &Case) -> Option<u32> {
-        let (call, id) = half(session, case)?;
+    pub(super) fn other_half(&self, context: &Context<'_>, case: &Case) -> Option<u32> {
+        let (call, id) = half(context, case)?;
         let n = matches!(case.rule.code, "T301" | "T302" | "T308").then(|| self.elsewhere.get(&(!call, id)))??;
-        Some(session.record(*n).line)
+        Some(context.session.record(*n).line)
     }
 
     /// The word or the finding.
@@ -83,15 +83,15 @@ impl Causes {
             "T308" => return "cut by a boundary".to_owned(),
             _ => return self.of_disorder(session, case),
         }
-        let Some((call, id)) = half(session, case) else { return NOWHERE.to_owned() };
+        let Some((call, id)) = half(context, case) else { return NOWHERE.to_owned() };
         let other = (!call, id);
         if let Some(&line) = self.inside.get(&other) {
             return self.damage_at(session, line);
         }
-        if let Some(line) = legible(session, judged, case) {
+        if let Some(line) = legible(context, judged, case) {
             return self.damage_at(session, line);
         }
-        if let Some(bad) = near(session, case, call) {
+        if let Some(bad) = near(context, case, call) {
             return self.damage_at(session, bad.line);
         }
         let elsewhere = self.elsewhere.get(&other).copied();
@@ -152,8 +152,9 @@ impl Causes {
 const NOWHERE: &str = "nowhere";
 
 /// Which half a case holds, and its id.
-fn half(session: &Session, case: &Case) -> Option<(bool, u64)> {
-    let b = *session.sent().blocks(&session.facts, case.record).get(case.block as usize)?;
+fn half(context: &Context<'_>, case: &Case) -> Option<(bool, u64)> {
+    let session = context.session;
+    let b = *context.request.blocks(&session.facts, case.record).get(case.block as usize)?;
     match b.kind {
         BlockKind::Call => Some((true, b.id)),
         BlockKind::Result => Some((false, b.id)),
@@ -162,12 +163,13 @@ fn half(session: &Session, case: &Case) -> Option<(bool, u64)> {
 }
 
 /// A damaged line in whose bytes the id can be read.
-fn legible(session: &Session, judged: &Judged, case: &Case) -> Option<u32> {
+fn legible(context: &Context<'_>, judged: &Judged, case: &Case) -> Option<u32> {
+    let session = context.session;
     let bad = &session.facts.bad_lines;
     if bad.is_empty() {
         return None;
     }
-    let id = judged.held.id(session, case.record, case.block).filter(|id| id.as_bytes().len() >= 4)?;
+    let id = judged.held.id(context, case.record, case.block).filter(|id| id.as_bytes().len() >= 4)?;
     let holds = |b: &&BadLine| {
         let bytes = session.source.read_range(b.offset, b.length.min(SEARCHED_BYTES)).unwrap_or_default();
         memchr::memmem::find(&bytes, id.as_bytes()).is_some()
@@ -177,11 +179,12 @@ fn legible(session: &Session, judged: &Judged, case: &Case) -> Option<u32> {
 
 /// A damaged line just where the other half should stand: behind a call and before the next record of the chain, or in
 /// front of a result and behind the one before it.
-fn near(session: &Session, case: &Case, call: bool) -> Option<BadLine> {
+fn near(context: &Context<'_>, case: &Case, call: bool) -> Option<BadLine> {
+    let session = context.session;
     if session.facts.bad_lines.is_empty() {
         return None;
     }
-    let rows = &session.sent().rows;
+    let rows = &context.request.rows;
     let at = rows.iter().position(|r| r.record == case.record)?;
     let (from, to) = if call {
         let next = rows[at + 1..].iter().map(|r| r.record).find(|&n| n > case.record);

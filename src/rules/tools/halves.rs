@@ -3,16 +3,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::chain::pairing::{NONE, Pairing, State};
-use crate::chain::sent::{IdMap, Layer};
 use crate::record::facts::{BlockKind, Id, block, flag};
 use crate::record::{again, value::Value};
+use crate::request::pairing::{NONE, Pairing, State};
+use crate::request::{CleanupPass, IdMap};
+use crate::rules::Context;
 use crate::session::Session;
 
 /// sid-code: rows that its cleaning drops for a nameless block although what belongs to them stays: row, and the record of
 /// what is left behind.
-pub(super) fn left_behind(session: &Session) -> HashMap<u32, u32> {
-    let sent = session.sent();
+pub(super) fn left_behind(context: &Context<'_>) -> HashMap<u32, u32> {
+    let session = context.session;
+    let sent = context.request;
     let mut left = HashMap::new();
     let Some([raw, cleaned]) = &sent.integrity else { return left };
     let new = |now: &[(u32, u32)], before: &[(u32, u32)]| {
@@ -29,7 +31,7 @@ pub(super) fn left_behind(session: &Session) -> HashMap<u32, u32> {
         (sent.blocks(&session.facts, record)[place as usize], record)
     };
     let wanted: IdMap<u32> = halves.into_iter().map(block).map(|(b, record)| (b.id, record)).collect();
-    for d in sent.drops.iter().filter(|d| d.layer == Layer::Nameless) {
+    for d in sent.drops.iter().filter(|d| d.pass == CleanupPass::Nameless) {
         let blocks = sent.blocks(&session.facts, sent.rows[d.row as usize].record).iter();
         let halves = blocks.filter(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result));
         if let Some(record) = halves.filter_map(|b| wanted.get(&b.id)).next() {
@@ -49,9 +51,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    pub(super) fn new(session: &Session, pairing: &Pairing) -> Split {
+    pub(super) fn new(context: &Context<'_>, pairing: &Pairing) -> Split {
         let mut split = Split::default();
-        let sent = session.sent();
+        let (session, sent) = (context.session, context.request);
         let off = session.dialect.is_pi()
             && (pairing.results.iter().any(|r| r.state == State::Dangling)
                 || pairing.calls.iter().any(|c| c.answer == NONE));

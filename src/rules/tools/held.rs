@@ -3,10 +3,11 @@
 
 use std::cell::RefCell;
 
-use crate::chain::autopsy::call_id;
-use crate::chain::sent::content;
 use crate::record::facts::Kind;
 use crate::record::{again, value::Value};
+use crate::request::autopsy::call_id;
+use crate::request::content;
+use crate::rules::Context;
 use crate::session::Session;
 use crate::text::Text;
 
@@ -42,8 +43,9 @@ impl Held {
     }
 
     /// The call id of a block as it stands in the file; `place` counts the blocks that are sent.
-    pub(super) fn id(&self, session: &Session, record: u32, place: u32) -> Option<Text> {
-        let b = *session.sent().blocks(&session.facts, record).get(place as usize)?;
+    pub(super) fn id(&self, context: &Context<'_>, record: u32, place: u32) -> Option<Text> {
+        let session = context.session;
+        let b = *context.request.blocks(&session.facts, record).get(place as usize)?;
         if session.dialect.is_pi() && session.record(record).kind == Kind::ToolMessage {
             let text = again::text(&session.source, session.record(record)).ok()?;
             return Value::parse(&text)?.at(&["message", "toolCallId"])?.text();

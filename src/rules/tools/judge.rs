@@ -9,15 +9,14 @@ use super::{
     DANGLING_TOOL_RESULT, DISPLACED_RESULT, INCOMPLETE_BLOCK, INPUT_NOT_OBJECT, ORPHAN_TOOL_USE,
     PAIR_SPLIT_BY_BOUNDARY, REPEATED_CALL_ID, REPEATED_RESULT, RESULT_OF_FAILED_TURN, effects,
 };
-use crate::chain::clean::is_nameless;
-use crate::chain::pairing::{Again, Call, NONE, Pairing, State};
-use crate::chain::sent::{Api, IdMap, Layer, Voice, WHOLE, voice};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{BlockKind, block, flag};
+use crate::request::clean::is_nameless;
+use crate::request::pairing::{Again, Call, NONE, Pairing, State};
+use crate::request::{Api, CleanupPass, IdMap, Role, WHOLE, role};
 use crate::rules::legal::{Case, IN_FLIGHT, REFUSED, Weight, as_it_stands};
 use crate::rules::{Collector, Context, counted};
-use crate::session::Session;
 
 /// The cases of one session, and what their words need.
 pub(super) struct Judged {
@@ -31,9 +30,9 @@ pub(super) struct Judged {
 impl Judged {
     pub(super) fn new(context: &Context<'_>) -> Judged {
         let session = context.session;
-        let sent = session.sent();
-        let pairing = if sent.rows.is_empty() { Pairing::default() } else { Pairing::new(session) };
-        let model = |r: &&crate::chain::sent::Row| matches!(voice(session, session.record(r.record)), Voice::Model(_));
+        let sent = context.request;
+        let pairing = if sent.rows.is_empty() { Pairing::default() } else { Pairing::new(session, sent) };
+        let model = |r: &&crate::request::Row| matches!(role(session, session.record(r.record)), Role::Model(_));
         let last = sent.rows.iter().rev().find(model).map_or(u32::MAX, |r| r.turn);
         let ends = sent.rows.last().is_some_and(|r| r.turn <= last.saturating_add(1));
         let mut judged =
@@ -48,7 +47,7 @@ impl Judged {
 
     /// Whether a call stands in the last response, with nothing behind it but results.
     fn at_tail(&self, context: &Context<'_>, call: &Call) -> bool {
-        context.session.sent().rows[call.row as usize].turn == self.last_turn
+        context.request.rows[call.row as usize].turn == self.last_turn
     }
 
     /// Whether a case is about a call in the last response.
@@ -58,12 +57,12 @@ impl Judged {
 
     fn pairs(&mut self, context: &Context<'_>) {
         let session = context.session;
-        let (sent, dialect) = (session.sent(), session.dialect);
+        let (sent, dialect) = (context.request, session.dialect);
         if self.pairing.is_clean() {
             return;
         }
         let record = |row: u32| sent.rows[row as usize].record;
-        let split = Split::new(session, &self.pairing);
+        let split = Split::new(context, &self.pairing);
         let pairing = &self.pairing;
         let answered: IdMap<()> = pairing.calls.iter().filter(|c| pairing.is_answered(c)).map(|c| (c.id, ())).collect();
         let mut cases = Vec::new();
@@ -118,7 +117,7 @@ impl Judged {
     }
 
     fn open_weight(&self, context: &Context<'_>, call: &Call) -> Weight {
-        let sent = context.session.sent();
+        let sent = context.request;
         match context.session.dialect {
             _ if context.live && self.at_tail(context, call) => Weight::Noted,
             // The cleaning looks at results of any message, the integrity check at those of the user.
@@ -131,8 +130,8 @@ impl Judged {
     /// Blocks that are incomplete by themselves, on the chain and off it.
     fn blocks(&mut self, context: &Context<'_>) {
         let session = context.session;
-        let sent = session.sent();
-        let left_behind = left_behind(session);
+        let sent = context.request;
+        let left_behind = left_behind(context);
         // Ids of other types are compared by sid-code too, and a half that has one is sent alone.
         let alone: HashSet<(u32, u32)> = match &sent.integrity {
             Some([_, cleaned]) => cleaned.orphans.iter().chain(&cleaned.dangling).copied().collect(),
@@ -145,8 +144,8 @@ impl Judged {
                 if !matches!(b.kind, BlockKind::Call | BlockKind::Result) || b.flags == 0 {
                     continue;
                 }
-                let fate = sent.fate(row, place).filter(|&l| l != Layer::UnansweredPrompt);
-                let gone = sent.throws.is_some() || fate == Some(Layer::FailedTurns);
+                let fate = sent.fate(row, place).filter(|&l| l != CleanupPass::UnansweredPrompt);
+                let gone = sent.throws.is_some() || fate == Some(CleanupPass::FailedTurns);
                 if b.flags & (block::NO_ID | block::NO_NAME) != 0 {
                     let behind = left_behind.get(&row).copied();
                     let weight = match fate {
@@ -201,7 +200,7 @@ impl Judged {
             return;
         }
         let mut on_chain = vec![false; facts.records.len()];
-        for &n in session.chain.adopted.iter().chain(session.sent().rows.iter().map(|r| &r.record)) {
+        for &n in session.chain.adopted.iter().chain(context.request.rows.iter().map(|r| &r.record)) {
             on_chain[n as usize] = true;
         }
         if on_chain.iter().all(|&on| on) {
@@ -240,11 +239,11 @@ impl Judged {
     pub(super) fn word(&self, context: &Context<'_>, causes: &Causes, case: &Case, finding: Finding) -> Finding {
         let session = context.session;
         let names = &session.facts.names;
-        let sent = session.sent();
+        let sent = context.request;
         let blocks = sent.blocks(&session.facts, case.record);
         let b = blocks.get(case.block as usize).copied().unwrap_or_default();
         let mut finding = finding;
-        if let Some(id) = self.held.id(session, case.record, case.block).filter(|id| !id.is_empty()) {
+        if let Some(id) = self.held.id(context, case.record, case.block).filter(|id| !id.is_empty()) {
             finding = finding.fact("call_id", &id);
         }
         if b.kind == BlockKind::Call && b.name != 0 {
@@ -286,7 +285,7 @@ impl Judged {
         {
             finding = finding.fact("first_call_line", line(self.pairing.calls[first as usize].row));
         }
-        if let Some(line) = causes.other_half(session, case) {
+        if let Some(line) = causes.other_half(context, case) {
             finding = finding.fact("other_half_line", line);
         }
         finding.cause(causes.of(context, self, case)).effect(self.effect(context, case))
@@ -297,7 +296,9 @@ impl Judged {
         let loader = session.dialect.loader();
         let side = session.shape == crate::session::Shape::Sidechain;
         match (case.rule.code, case.weight, session.dialect) {
-            (_, Weight::Noted, _) if session.sent().ended => format!("{loader} never takes an ended subagent up again"),
+            (_, Weight::Noted, _) if context.request.ended => {
+                format!("{loader} never takes an ended subagent up again")
+            }
             (_, Weight::Noted, _) if case.rule.code == "T301" => {
                 format!("the tool is running, or its result is being written; {loader} has nothing to send yet")
             }
@@ -332,7 +333,7 @@ impl Judged {
             ("T305", _, Dialect::Pi) => {
                 as_it_stands(context, "an error result is made up for the call and the real one comes after it: 400")
             }
-            ("T306", Weight::Breaks, _) if sent_alone(session, case) => {
+            ("T306", Weight::Breaks, _) if sent_alone(context, case) => {
                 format!("{loader} compares whatever stands in the id's place, finds no other half, and sends it")
             }
             ("T306", Weight::Breaks, _) => {
@@ -354,8 +355,8 @@ impl Judged {
 }
 
 /// Whether the block of a case is in the request itself.
-fn sent_alone(session: &Session, case: &Case) -> bool {
-    let sent = session.sent();
+fn sent_alone(context: &Context<'_>, case: &Case) -> bool {
+    let sent = context.request;
     let row = sent.rows.iter().position(|r| r.record == case.record);
     row.is_some_and(|row| sent.fate(row as u32, case.block).is_none())
 }

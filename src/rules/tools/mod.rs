@@ -1,4 +1,4 @@
-//! T: tool calls and results. Judged on what the agent would send (`chain::sent`, `chain::pairing`): the adopted chain, the
+//! T: tool calls and results. Judged on what the agent would send (`request`, `request::pairing`): the adopted chain, the
 //! rows of one response merged, the agent's own cleaning and synthesis applied.
 //!
 //! `judge` finds the cases, `halves` the pairs of which one half is not sent, `cause` says where the other half went,

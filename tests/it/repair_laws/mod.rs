@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use sid_audit::agents;
-use sid_audit::audit::ApiVerdict;
 use sid_audit::commit;
 use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fix, Severity};
@@ -24,10 +23,12 @@ use sid_audit::repair::links::Relink;
 use sid_audit::repair::plan::{self, Options, Plan};
 use sid_audit::repair::proof::{self, Promise};
 use sid_audit::repair::worse::Bound;
+use sid_audit::rules::Examined;
 use sid_audit::rules::gate::Gate;
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::meter::Meter;
 use sid_audit::store::{Environment, Source, discover};
+use sid_audit::verdict::ApiVerdict;
 use support::claude::{self, Version};
 use support::damage::{self, KINDS};
 use support::random::Rng;
@@ -64,7 +65,7 @@ impl Case {
     }
 
     fn plan(&self, options: &Options) -> Plan {
-        plan::plan(self.session(&self.bytes), options, &Meter::default()).unwrap()
+        plan::plan(Examined::of(self.session(&self.bytes)), options, &Meter::default()).unwrap()
     }
 }
 
@@ -107,7 +108,7 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
     let class = plan.edits.iter().map(|e| e.edit.class).max();
     let bound = Bound::of(plan.edits.iter().map(|e| &e.edit));
     let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, bound, text: &plan.text };
-    let wrong = proof::repaired(&promise, case.session(&new), &options, None, &Meter::default()).unwrap();
+    let wrong = proof::repaired(&promise, Examined::of(case.session(&new)), &options, None, &Meter::default()).unwrap();
     if !wrong.told.is_empty() {
         return Err(format!("does not pass its proof: {:?}; edits {}", wrong.told, told(&plan)));
     }

@@ -3,11 +3,12 @@
 use super::build::{Lines, call, result, text, thinking};
 use super::{fact, judge, judge_session, session, word};
 use serde_json::{Value, json};
-use sid_audit::audit::ApiVerdict::{Healed, InFlight, Ok as Fine, Refused, Unknown};
-use sid_audit::chain::{autopsy, pairing::Pairing, sent};
 use sid_audit::dialect::Dialect::Claude;
 use sid_audit::finding::{Fact, Severity};
+use sid_audit::request::{autopsy, content_span, pairing::Pairing};
+use sid_audit::rules::Examined;
 use sid_audit::session::Shape;
+use sid_audit::verdict::ApiVerdict::{Healed, InFlight, Ok as Fine, Refused, Unknown};
 
 fn hello() -> Lines {
     Lines::default().user(json!("hello"))
@@ -332,15 +333,15 @@ fn open_calls_on_a_branch_that_was_left_are_one_note() {
 #[test]
 fn what_would_be_sent_and_where() {
     let lines = called().user(json!([result("c1")])).says("m2", json!([text("half \u{fffd}")]));
-    let s = session(Claude, Shape::Main, lines.bytes());
-    assert!((0..4).all(|n| sent::would_be_sent(&s, n)));
-    assert!(!sent::would_be_sent(&s, 9));
+    let Examined { session: s, request, .. } = session(Claude, Shape::Main, lines.bytes());
+    assert!((0..4).all(|n| request.reaches(n)));
+    assert!(!request.reaches(9));
     let line = s.record(3);
     let at = |needle: &str| line.offset + lines.out[3].find(needle).unwrap() as u64;
-    let content = sent::content_span(&s, 3).unwrap();
+    let content = content_span(&s, 3).unwrap();
     assert!(content.contains(&at("half")) && !content.contains(&at("2.1.200")));
-    let pairing = Pairing::new(&s);
-    let slabs = autopsy::around(&s, &pairing, 1);
+    let pairing = Pairing::new(&s, &request);
+    let slabs = autopsy::around(&s, &request, &pairing, 1);
     assert_eq!(slabs.len(), 4);
     let part = &slabs[1].blocks[0];
     assert_eq!((part.state, part.other, part.call.as_ref().unwrap().lossy().as_str()), ("answered", Some(3), "c1"));

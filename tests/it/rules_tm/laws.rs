@@ -4,8 +4,8 @@ use super::build::{Lines, call, result, text, thinking};
 use super::{judge_session, session};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sid_audit::chain::{autopsy, pairing::Pairing, tail};
 use sid_audit::dialect::Dialect;
+use sid_audit::request::{autopsy, pairing::Pairing, tail};
 use sid_audit::session::Shape;
 use std::collections::HashSet;
 
@@ -61,8 +61,8 @@ proptest! {
             left.pop();
         }
         let s = session(Dialect::Sid, Shape::Main, lines(&messages).bytes());
-        prop_assert_eq!(s.sent().cleaned_count(), left.len());
-        prop_assert_eq!(tail::safe_tail(&s.facts, s.sent(), asked), by_definition(&left, asked));
+        prop_assert_eq!(s.request.cleaned_count(), left.len());
+        prop_assert_eq!(tail::safe_tail(&s.session.facts, &s.request, asked), by_definition(&left, asked));
     }
 
     #[test]
@@ -101,9 +101,9 @@ proptest! {
         for shape in [Shape::Main, Shape::Subagent, Shape::Legacy] {
             let s = session(dialect, shape, bytes.clone());
             let _ = judge_session(&s, live);
-            let pairing = Pairing::new(&s);
-            for n in 0..s.facts.records.len().min(4) as u32 {
-                let _ = autopsy::around(&s, &pairing, n);
+            let pairing = Pairing::new(&s.session, &s.request);
+            for n in 0..s.session.facts.records.len().min(4) as u32 {
+                let _ = autopsy::around(&s.session, &s.request, &pairing, n);
             }
         }
     }

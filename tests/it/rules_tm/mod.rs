@@ -14,18 +14,18 @@ mod sid;
 mod surrogates;
 
 use sid_audit::agents;
-use sid_audit::audit::ApiVerdict;
 use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fact, Finding, Severity};
-use sid_audit::rules::{Collector, Context, chain, legal, lines, messages, tools};
+use sid_audit::rules::{Collector, Context, Examined, chain, legal, lines, messages, tools};
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
+use sid_audit::verdict::ApiVerdict;
 
 /// A session from bytes.
-fn session(dialect: Dialect, shape: Shape, bytes: impl Into<Vec<u8>>) -> Session {
-    Session::read("x.jsonl".into(), Source::from_bytes(bytes), agents::reader(dialect, shape), shape, &Meter::default())
-        .unwrap()
+fn session(dialect: Dialect, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
+    let (source, agent) = (Source::from_bytes(bytes), agents::reader(dialect, shape));
+    Examined::of(Session::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap())
 }
 
 /// What T and M say of it, and the verdict.
@@ -35,8 +35,8 @@ struct Judged {
     codes: Vec<&'static str>,
 }
 
-fn judge_session(session: &Session, live: bool) -> Judged {
-    let context = Context { session, live, now: 1_773_100_800_000, places: 20 };
+fn judge_session(session: &Examined, live: bool) -> Judged {
+    let context = Context::new(session, live, 1_773_100_800_000, 20);
     let mut found = Collector::new(20);
     lines::check(&context, &mut found);
     let _ = chain::check(&context, &mut found);

@@ -3,9 +3,9 @@
 use super::build::{Lines, pi_call, text};
 use super::{fact, judge};
 use serde_json::json;
-use sid_audit::audit::ApiVerdict::{Healed, Ok as Fine, Refused};
 use sid_audit::dialect::Dialect::{Openclaw, Pi};
 use sid_audit::finding::Fact;
+use sid_audit::verdict::ApiVerdict::{Healed, Ok as Fine, Refused};
 
 fn start() -> Lines {
     Lines::default().header().asks("q")

@@ -3,29 +3,30 @@
 
 use serde_json::{Value, json};
 use sid_audit::agents;
-use sid_audit::chain::autopsy::call_id;
-use sid_audit::chain::clean::Integrity;
-use sid_audit::chain::{sent, tail};
 use sid_audit::dialect::Dialect;
 use sid_audit::record::again;
+use sid_audit::request::autopsy::call_id;
+use sid_audit::request::clean::Integrity;
+use sid_audit::request::{self, tail};
+use sid_audit::rules::Examined;
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
 use std::path::Path;
 
-fn ids(session: &Session, list: &[(u32, u32)]) -> Value {
+fn ids(Examined { session, request, .. }: &Examined, list: &[(u32, u32)]) -> Value {
     let of = |&(row, block): &(u32, u32)| {
-        let n = session.sent().rows[row as usize].record;
+        let n = request.rows[row as usize].record;
         let text = again::text(&session.source, session.record(n)).unwrap();
-        let b = session.sent().blocks(&session.facts, n)[block as usize];
-        call_id(sent::content(&text).unwrap().items()[usize::from(b.index)], b.kind).map(|t| t.lossy())
+        let b = request.blocks(&session.facts, n)[block as usize];
+        call_id(request::content(&text).unwrap().items()[usize::from(b.index)], b.kind).map(|t| t.lossy())
     };
     json!(list.iter().map(of).collect::<Vec<_>>())
 }
 
-fn predicted(session: &Session) -> Value {
-    let sent = session.sent();
-    let sets = |i: &Integrity| json!({"orphans": ids(session, &i.orphans), "dangling": ids(session, &i.dangling)});
+fn predicted(examined: &Examined) -> Value {
+    let Examined { session, request: sent, .. } = examined;
+    let sets = |i: &Integrity| json!({"orphans": ids(examined, &i.orphans), "dangling": ids(examined, &i.dangling)});
     if sent.throws.is_some() {
         return json!({"throws": true});
     }
@@ -58,7 +59,7 @@ fn a_resume_is_predicted_as_the_agent_does_it() {
         let shape = if name.ends_with(".json") { Shape::Legacy } else { Shape::Main };
         let source = Source::open(&path).unwrap();
         let session = Session::read(path, source, agents::of(Dialect::Sid), shape, &Meter::default()).unwrap();
-        assert_eq!(predicted(&session), expected, "{name}");
+        assert_eq!(predicted(&Examined::of(session)), expected, "{name}");
         seen += 1;
     }
     assert!(seen >= 16, "{seen} files");

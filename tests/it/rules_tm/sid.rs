@@ -3,11 +3,11 @@
 use super::build::{Lines, call, result, text, thinking};
 use super::{judge, judge_session, session};
 use serde_json::json;
-use sid_audit::audit::ApiVerdict::{Healed, Ok as Fine, Refused, Unknown};
-use sid_audit::chain::sent::{Interruption, Layer};
-use sid_audit::chain::tail;
 use sid_audit::dialect::Dialect::Sid;
+use sid_audit::request::tail;
+use sid_audit::request::{CleanupPass, Interruption};
 use sid_audit::session::Shape;
+use sid_audit::verdict::ApiVerdict::{Healed, Ok as Fine, Refused, Unknown};
 
 fn start(provider: &str) -> Lines {
     Lines::default().start(provider).sid("user", json!([text("go")]))
@@ -99,7 +99,7 @@ fn content_on_which_the_cleaning_throws() {
     let bytes = end(start("demo").record(null));
     judge(Sid, bytes.clone()).says(Refused, &["M414 error@3"]);
     let s = session(Sid, Shape::Main, bytes);
-    assert_eq!((s.sent().throws, s.sent().cleaned_count()), (Some(2), 0));
+    assert_eq!((s.request.throws, s.request.cleaned_count()), (Some(2), 0));
 }
 
 #[test]
@@ -122,10 +122,10 @@ fn layers_are_counted_one_by_one() {
         .sid("assistant", json!([]))
         .sid("user", json!([text("unanswered")]));
     let s = session(Sid, Shape::Main, lines.bytes());
-    let sent = s.sent();
-    assert_eq!(sent.layer(Layer::OpenCalls), (0, 2, vec![2, 3]));
-    assert_eq!(sent.layer(Layer::ThinkingOnly), (1, 0, vec![2]));
-    assert_eq!(sent.layer(Layer::Empty), (1, 0, vec![4]));
+    let sent = &s.request;
+    assert_eq!(sent.dropped_by(CleanupPass::OpenCalls), (0, 2, vec![2, 3]));
+    assert_eq!(sent.dropped_by(CleanupPass::ThinkingOnly), (1, 0, vec![2]));
+    assert_eq!(sent.dropped_by(CleanupPass::Empty), (1, 0, vec![4]));
     assert_eq!(sent.interruption, Interruption::Prompt(5));
     assert_eq!(sent.cleaned_count(), 2);
 }
@@ -135,8 +135,8 @@ fn results_of_another_role_count_for_nothing() {
     let odd = json!({"type": "tool_result", "message": {"role": "tool", "content": [result("gone")]}});
     let lines = start("demo").record(odd).sid("assistant", json!([text("a")])).sid("assistant", json!([text("b")]));
     let s = session(Sid, Shape::Main, lines.bytes());
-    assert!(s.sent().integrity.as_ref().is_some_and(|[raw, left]| raw.intact() && left.intact()));
-    assert_eq!(tail::safe_tail(&s.facts, s.sent(), 3), 1);
+    assert!(s.request.integrity.as_ref().is_some_and(|[raw, left]| raw.intact() && left.intact()));
+    assert_eq!(tail::safe_tail(&s.session.facts, &s.request, 3), 1);
     assert!(!judge_session(&s, false).has("T302"));
 }
 
@@ -149,9 +149,9 @@ fn a_sidechain_is_put_together_by_its_own_rules() {
         r#"{"type":"message","role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}],"turn":2,"timestamp":"2026-03-01T09:00:03.000Z"}"#,
     ];
     let s = session(Sid, Shape::Main, (side.join("\n") + "\n").into_bytes());
-    assert_eq!(s.shape, Shape::Sidechain);
-    assert!(s.sent().placeholder);
-    assert_eq!(s.sent().cleaned_count(), 2);
+    assert_eq!(s.session.shape, Shape::Sidechain);
+    assert!(s.request.placeholder);
+    assert_eq!(s.request.cleaned_count(), 2);
     judge_session(&s, false).says(Healed, &["T301 warning@2"]);
     // One that reached its end mark is never sent again.
     let end = r#"{"type":"sidechain_end","status":"aborted","timestamp":"2026-03-01T09:00:04.000Z"}"#;

@@ -3,10 +3,10 @@
 use super::build::{Lines, call, result, text};
 use super::session;
 use serde_json::json;
-use sid_audit::audit::ApiVerdict;
 use sid_audit::dialect::Dialect::{self, Claude, Openclaw, Pi, Sid};
 use sid_audit::rules::{Collector, Context, legal, lines as line_rules};
 use sid_audit::session::Shape;
+use sid_audit::verdict::ApiVerdict;
 
 /// `HALF` in a text becomes half a pair.
 fn bytes(lines: Lines) -> Vec<u8> {
@@ -16,7 +16,7 @@ fn bytes(lines: Lines) -> Vec<u8> {
 /// What L109 says, by line: its severity and effect; and the verdict.
 fn judge(dialect: Dialect, lines: Lines) -> (Vec<(u64, &'static str, String)>, ApiVerdict) {
     let session = session(dialect, Shape::Main, bytes(lines));
-    let context = Context { session: &session, live: false, now: 1_773_100_800_000, places: 20 };
+    let context = Context::new(&session, false, 1_773_100_800_000, 20);
     let mut found = Collector::new(20);
     line_rules::check(&context, &mut found);
     let found = found.finish();

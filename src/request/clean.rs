@@ -1,13 +1,13 @@
-//! sid-code's own cleaning of a loaded history, layer by layer, and its integrity check (`docs/formats/sid-code.md`,
+//! sid-code's own cleaning of a loaded history, pass by pass, and its integrity check (`docs/formats/sid-code.md`,
 //! sections 3 and 4).
 //!
-//! The layers run in the agent's order, because each sees what the ones before it left: a message that thinks and calls
+//! The passes run in the agent's order, because each sees what the ones before it left: a message that thinks and calls
 //! becomes one that only thinks when its call goes. Order and neighbourhood are not checked by the agent, only sets.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
-use super::sent::{Dropped, IdMap, Interruption, KeyedHasher, Layer, Sent, WHOLE, is_thinking};
+use super::{CleanupPass, Dropped, IdMap, Interruption, KeyedHasher, Request, WHOLE, is_thinking};
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, block, flag};
 use crate::record::read::falsy_ids;
 use crate::session::{Session, Shape};
@@ -31,8 +31,8 @@ impl Integrity {
 
 type IdSet = HashSet<u64, BuildHasherDefault<KeyedHasher>>;
 
-/// Runs the layers over the rows and fills in what they drop.
-pub(super) fn sid(session: &Session, sent: &mut Sent) {
+/// Runs the passes over the rows and fills in what they drop.
+pub(super) fn sid(session: &Session, sent: &mut Request) {
     let facts = &session.facts;
     let raw = integrity(facts, sent);
     if session.shape == Shape::Sidechain {
@@ -43,7 +43,7 @@ pub(super) fn sid(session: &Session, sent: &mut Sent) {
             sent.throws = Some(row.record);
             return;
         }
-        sent.drops = layers(facts, sent);
+        sent.drops = passes(facts, sent);
         stopped(facts, sent);
     }
     sent.drops.sort_unstable();
@@ -51,7 +51,7 @@ pub(super) fn sid(session: &Session, sent: &mut Sent) {
     sent.integrity = Some([raw, cleaned]);
 }
 
-/// The layers walk `message.content` without looking first: null, a number or an object throws, and so does a null among
+/// The passes walk `message.content` without looking first: null, a number or an object throws, and so does a null among
 /// its blocks (s84). A string is walked character by character.
 fn cannot_be_walked(facts: &Facts, record: &Record) -> bool {
     let null = |b: &Block| b.kind == BlockKind::NotObject && b.flags & block::EMPTY != 0;
@@ -61,7 +61,7 @@ fn cannot_be_walked(facts: &Facts, record: &Record) -> bool {
         || facts.blocks_of(record).iter().any(null)
 }
 
-fn layers(facts: &Facts, sent: &Sent) -> Vec<Dropped> {
+fn passes(facts: &Facts, sent: &Request) -> Vec<Dropped> {
     let mut answered = IdSet::default();
     for row in &sent.rows {
         if facts.records[row.record as usize].has(flag::CONTENT_ARRAY) {
@@ -74,24 +74,24 @@ fn layers(facts: &Facts, sent: &Sent) -> Vec<Dropped> {
         let record = &facts.records[r.record as usize];
         let blocks = facts.blocks_of(record);
         if record.has(flag::MODE_UNKNOWN) {
-            drops.push(Dropped { row, block: WHOLE, layer: Layer::PermissionMode });
+            drops.push(Dropped { row, block: WHOLE, pass: CleanupPass::PermissionMode });
         }
         let array = record.has(flag::CONTENT_ARRAY);
         let assistant = record.has(flag::ROLE_ASSISTANT);
         let open = |b: &Block| array && assistant && b.kind == BlockKind::Call && !answered.contains(&b.id);
         for (place, _) in (0..).zip(blocks).filter(|(_, b)| open(b)) {
-            drops.push(Dropped { row, block: place, layer: Layer::OpenCalls });
+            drops.push(Dropped { row, block: place, pass: CleanupPass::OpenCalls });
         }
         let mut left = blocks.iter().filter(|b| !open(b));
         let whole = if assistant && array && !blocks.is_empty() && left.clone().count() > 0 {
-            if left.clone().all(|b| is_thinking(b.kind)) { Some(Layer::ThinkingOnly) } else { None }
+            if left.clone().all(|b| is_thinking(b.kind)) { Some(CleanupPass::ThinkingOnly) } else { None }
         } else if assistant && (array || blocks.iter().all(|b| b.flags & block::EMPTY != 0)) {
-            Some(Layer::Empty)
+            Some(CleanupPass::Empty)
         } else {
             None
         };
-        let whole = whole.or_else(|| (array && left.any(is_nameless)).then_some(Layer::Nameless));
-        drops.extend(whole.map(|layer| Dropped { row, block: WHOLE, layer }));
+        let whole = whole.or_else(|| (array && left.any(is_nameless)).then_some(CleanupPass::Nameless));
+        drops.extend(whole.map(|pass| Dropped { row, block: WHOLE, pass }));
     }
     drops
 }
@@ -107,7 +107,7 @@ pub fn is_nameless(b: &Block) -> bool {
 }
 
 /// Where it stopped, by what is left. The last prompt is taken off; tools are looked up in the message right before only.
-fn stopped(facts: &Facts, sent: &mut Sent) {
+fn stopped(facts: &Facts, sent: &mut Request) {
     sent.drops.sort_unstable();
     let left: Vec<u32> = {
         let mut last = (0..sent.rows.len() as u32).rev().filter(|&row| sent.fate(row, WHOLE).is_none());
@@ -125,7 +125,7 @@ fn stopped(facts: &Facts, sent: &mut Sent) {
     };
     if results.is_empty() {
         sent.interruption = Interruption::Prompt(record);
-        sent.drops.push(Dropped { row: last, block: WHOLE, layer: Layer::UnansweredPrompt });
+        sent.drops.push(Dropped { row: last, block: WHOLE, pass: CleanupPass::UnansweredPrompt });
         return;
     }
     let mut names = IdMap::default();
@@ -145,7 +145,7 @@ fn stopped(facts: &Facts, sent: &mut Sent) {
 
 /// A subagent's transcript is put together by other rules (section 3): messages that only think go first, then calls
 /// without a result anywhere, then whatever is empty; what would begin with the model gets a placeholder in front.
-fn sidechain(facts: &Facts, sent: &mut Sent) {
+fn sidechain(facts: &Facts, sent: &mut Request) {
     let answered: IdSet = sent
         .rows
         .iter()
@@ -158,21 +158,21 @@ fn sidechain(facts: &Facts, sent: &mut Sent) {
         let record = &facts.records[r.record as usize];
         let blocks = facts.blocks_of(record);
         let assistant = record.has(flag::ROLE_ASSISTANT);
-        let whole = |layer| Dropped { row, block: WHOLE, layer };
+        let whole = |pass| Dropped { row, block: WHOLE, pass };
         if assistant && blocks.iter().all(|b| is_thinking(b.kind)) {
-            sent.drops.push(whole(if blocks.is_empty() { Layer::Empty } else { Layer::ThinkingOnly }));
+            sent.drops.push(whole(if blocks.is_empty() { CleanupPass::Empty } else { CleanupPass::ThinkingOnly }));
             continue;
         }
         let mut left = 0;
         for (place, b) in (0..).zip(blocks) {
             if b.kind == BlockKind::Call && !answered.contains(&b.id) {
-                sent.drops.push(Dropped { row, block: place, layer: Layer::OpenCalls });
+                sent.drops.push(Dropped { row, block: place, pass: CleanupPass::OpenCalls });
             } else {
                 left += 1;
             }
         }
         if left == 0 {
-            sent.drops.push(whole(Layer::Empty));
+            sent.drops.push(whole(CleanupPass::Empty));
             continue;
         }
         sent.placeholder |= first && assistant;
@@ -181,7 +181,7 @@ fn sidechain(facts: &Facts, sent: &mut Sent) {
 }
 
 /// The agent's integrity check over what is left. A sidechain's results stand in messages of any role but the model's.
-pub fn integrity(facts: &Facts, sent: &Sent) -> Integrity {
+pub fn integrity(facts: &Facts, sent: &Request) -> Integrity {
     let (mut calls, mut results): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
     for (row, r) in (0..).zip(&sent.rows) {
         let record = &facts.records[r.record as usize];

@@ -2,7 +2,7 @@
 //! and states, never a text.
 
 use super::pairing::{Again, NONE, Pairing, State};
-use super::sent::content;
+use super::{Request, content};
 use crate::record::facts::{BlockKind, Kind};
 use crate::record::{again, value::Value};
 use crate::session::Session;
@@ -47,21 +47,21 @@ pub struct Part {
 
 /// What stands around a line: the record on it with its neighbours, or, where the line holds no record, those before and
 /// behind it in the file; then none of them is the one that was asked for.
-pub fn around_line(session: &Session, pairing: &Pairing, line: u64) -> Vec<Slab> {
+pub fn around_line(session: &Session, request: &Request, pairing: &Pairing, line: u64) -> Vec<Slab> {
     let records = &session.facts.records;
     let at = records.partition_point(|r| u64::from(r.line) < line);
     match records.get(at) {
-        Some(record) if u64::from(record.line) == line => around(session, pairing, at as u32),
+        Some(record) if u64::from(record.line) == line => around(session, request, pairing, at as u32),
         _ => {
             let order: Vec<u32> =
                 (at.saturating_sub(AROUND)..(at + AROUND).min(records.len())).map(|n| n as u32).collect();
-            slabs(session, pairing, &order, u32::MAX)
+            slabs(session, request, pairing, &order, u32::MAX)
         }
     }
 }
 
 /// The record and what stands around it: by the loader's order where it is adopted, else by the file's.
-pub fn around(session: &Session, pairing: &Pairing, record: u32) -> Vec<Slab> {
+pub fn around(session: &Session, request: &Request, pairing: &Pairing, record: u32) -> Vec<Slab> {
     let adopted = &session.chain.adopted;
     let order: Vec<u32> = match adopted.iter().position(|&n| n == record) {
         Some(at) => adopted[at.saturating_sub(AROUND)..(at + AROUND + 1).min(adopted.len())].to_vec(),
@@ -70,25 +70,32 @@ pub fn around(session: &Session, pairing: &Pairing, record: u32) -> Vec<Slab> {
             ((record as usize).saturating_sub(AROUND)..end).map(|n| n as u32).collect()
         }
     };
-    slabs(session, pairing, &order, record)
+    slabs(session, request, pairing, &order, record)
 }
 
-fn slabs(session: &Session, pairing: &Pairing, order: &[u32], subject: u32) -> Vec<Slab> {
+fn slabs(session: &Session, request: &Request, pairing: &Pairing, order: &[u32], subject: u32) -> Vec<Slab> {
     let wanted: Vec<(u32, u32, u32)> = (0..)
-        .zip(&session.sent().rows)
+        .zip(&request.rows)
         .filter(|(_, r)| order.contains(&r.record))
         .map(|(i, r)| (r.record, i, r.turn))
         .collect();
-    order.iter().map(|&n| slab(session, pairing, n, subject, &wanted)).collect()
+    order.iter().map(|&n| slab(session, request, pairing, n, subject, &wanted)).collect()
 }
 
-fn slab(session: &Session, pairing: &Pairing, n: u32, subject: u32, rows: &[(u32, u32, u32)]) -> Slab {
+fn slab(
+    session: &Session,
+    request: &Request,
+    pairing: &Pairing,
+    n: u32,
+    subject: u32,
+    rows: &[(u32, u32, u32)],
+) -> Slab {
     let row = rows.iter().find(|r| r.0 == n).map(|r| (r.1, r.2));
-    let blocks = session.sent().blocks(&session.facts, n);
+    let blocks = request.blocks(&session.facts, n);
     let text = again::text(&session.source, session.record(n)).unwrap_or_default();
     let values = content(&text).map(|c| c.items()).unwrap_or_default();
     let parts = (0..).zip(blocks).map(|(place, b)| {
-        let (state, other) = row.map_or(("", None), |(row, _)| state(session, pairing, row, place, b.kind));
+        let (state, other) = row.map_or(("", None), |(row, _)| state(session, request, pairing, row, place, b.kind));
         let call = match session.record(n).kind {
             Kind::ToolMessage if session.dialect.is_pi() => {
                 Value::parse(&text).and_then(|v| v.at(&["message", "toolCallId"])?.text())
@@ -101,7 +108,7 @@ fn slab(session: &Session, pairing: &Pairing, n: u32, subject: u32, rows: &[(u32
         record: n,
         subject: n == subject,
         adopted: session.chain.adopted.contains(&n),
-        sent: session.sent().reaches(n),
+        sent: request.reaches(n),
         turn: row.map(|r| r.1),
         kind: session.record(n).kind,
         blocks: parts.collect(),
@@ -117,8 +124,15 @@ pub fn call_id(value: Value<'_>, kind: BlockKind) -> Option<Text> {
     }
 }
 
-fn state(session: &Session, pairing: &Pairing, row: u32, place: u32, kind: BlockKind) -> (&'static str, Option<u32>) {
-    let line = |row: u32| Some(session.record(session.sent().rows[row as usize].record).line);
+fn state(
+    session: &Session,
+    request: &Request,
+    pairing: &Pairing,
+    row: u32,
+    place: u32,
+    kind: BlockKind,
+) -> (&'static str, Option<u32>) {
+    let line = |row: u32| Some(session.record(request.rows[row as usize].record).line);
     match kind {
         BlockKind::Call => {
             let Ok(at) = pairing.calls.binary_search_by_key(&(row, place), |c| (c.row, c.block)) else {

@@ -21,7 +21,7 @@ pub struct Row {
 
 /// Who speaks in a record, for the request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Voice {
+pub enum Role {
     /// The model; the response that the row is part of, 0 when it stands for itself.
     Model(u64),
     /// Tool results.
@@ -35,25 +35,25 @@ pub enum Voice {
 }
 
 /// Who speaks in a record.
-pub fn voice(session: &Session, record: &Record) -> Voice {
+pub fn role(session: &Session, record: &Record) -> Role {
     let results = || session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
     match session.dialect {
         Dialect::Claude => match record.kind {
-            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Voice::Aside,
-            Kind::Assistant => Voice::Model(record.group()),
-            _ if results() => Voice::Results,
-            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Voice::Aside,
-            _ => Voice::Prompt,
+            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Role::Aside,
+            Kind::Assistant => Role::Model(record.group()),
+            _ if results() => Role::Results,
+            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Role::Aside,
+            _ => Role::Prompt,
         },
         // A sidechain's role "tool" is sent as the user's.
-        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Voice::Model(0),
-        Dialect::Sid if results() => Voice::Results,
-        Dialect::Sid => Voice::Prompt,
+        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Role::Model(0),
+        Dialect::Sid if results() => Role::Results,
+        Dialect::Sid => Role::Prompt,
         Dialect::Pi | Dialect::Openclaw => match record.kind {
-            Kind::Assistant if record.has(flag::FAILED) => Voice::Failed,
-            Kind::Assistant => Voice::Model(0),
-            Kind::ToolMessage => Voice::Results,
-            _ => Voice::Prompt,
+            Kind::Assistant if record.has(flag::FAILED) => Role::Failed,
+            Kind::Assistant => Role::Model(0),
+            Kind::ToolMessage => Role::Results,
+            _ => Role::Prompt,
         },
     }
 }
@@ -79,15 +79,15 @@ impl Merge {
         Merge { rows: Vec::with_capacity(rows), ..Merge::default() }
     }
 
-    pub(super) fn push(&mut self, record: u32, voice: Voice, thinks: bool) {
-        match voice {
-            Voice::Model(response) if response != 0 && self.open == Some(response) => {
+    pub(super) fn push(&mut self, record: u32, role: Role, thinks: bool) {
+        match role {
+            Role::Model(response) if response != 0 && self.open == Some(response) => {
                 if thinks && self.held_results {
                     self.split.push(record);
                 }
                 self.rows.push(Row { record, turn: self.turn });
             }
-            Voice::Model(response) => {
+            Role::Model(response) => {
                 self.begin();
                 if response != 0 {
                     self.begun.push(record << 1 | u32::from(thinks));
@@ -95,11 +95,11 @@ impl Merge {
                 self.open = Some(response);
                 self.rows.push(Row { record, turn: self.turn });
             }
-            Voice::Results | Voice::Aside => {
-                self.held_results |= voice == Voice::Results;
+            Role::Results | Role::Aside => {
+                self.held_results |= role == Role::Results;
                 self.held.push(Row { record, turn: self.turn + u32::from(self.open.is_some()) });
             }
-            Voice::Prompt | Voice::Failed => {
+            Role::Prompt | Role::Failed => {
                 self.begin();
                 self.open = None;
                 self.rows.push(Row { record, turn: self.turn });

@@ -1,7 +1,7 @@
 //! The safe tail of a cleaned history: the last messages that do not begin with a result whose call was cut away
 //! (`docs/formats/sid-code.md`, section 4: safeSliceTail). Nothing here reads the file.
 
-use super::sent::{IdMap, Sent};
+use super::{IdMap, Request};
 use crate::record::facts::{BlockKind, Facts, Kind, flag};
 
 /// How far sid-code widens a tail upwards before it narrows it.
@@ -18,7 +18,7 @@ pub const TAIL_ALONE: usize = 15;
 ///
 /// Linear whatever is asked for: a window is unsafe from behind an id's last call down to its last result, so all unsafe
 /// starts are a union of such stretches.
-pub fn safe_tail(facts: &Facts, sent: &Sent, asked: usize) -> usize {
+pub fn safe_tail(facts: &Facts, sent: &Request, asked: usize) -> usize {
     let cleaned: Vec<u32> = sent.cleaned().collect();
     if cleaned.len() <= asked {
         return 0;
@@ -52,7 +52,7 @@ pub struct Tail {
 
 impl Tail {
     /// The last `asked` messages that stand by themselves.
-    pub fn new(facts: &Facts, sent: &Sent, asked: usize) -> Self {
+    pub fn new(facts: &Facts, sent: &Request, asked: usize) -> Self {
         let cleaned: Vec<u32> = sent.cleaned().collect();
         let plain = cleaned.len().saturating_sub(asked);
         let record = |at: usize| sent.rows[cleaned[at] as usize].record;
@@ -71,7 +71,7 @@ impl Tail {
 }
 
 /// How many messages the model is shown after a resume, a summary not counted.
-pub fn shown(facts: &Facts, sent: &Sent, summary: bool) -> usize {
+pub fn shown(facts: &Facts, sent: &Request, summary: bool) -> usize {
     let count = sent.cleaned_count();
     if count <= SHOWN_WHOLE {
         return count;
@@ -79,7 +79,7 @@ pub fn shown(facts: &Facts, sent: &Sent, summary: bool) -> usize {
     count - safe_tail(facts, sent, if summary { TAIL_WITH_SUMMARY } else { TAIL_ALONE })
 }
 
-fn unsafe_starts(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> Vec<bool> {
+fn unsafe_starts(facts: &Facts, sent: &Request, cleaned: &[u32]) -> Vec<bool> {
     let mut depth = vec![0_i64; cleaned.len() + 2];
     for (call, result) in spans(facts, sent, cleaned) {
         depth[call] += 1;
@@ -96,7 +96,7 @@ fn unsafe_starts(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> Vec<bool> {
 }
 
 /// Of each id with results: the first start that cuts its last call away, and the place of its last result.
-fn spans(facts: &Facts, sent: &Sent, cleaned: &[u32]) -> impl Iterator<Item = (usize, usize)> + use<> {
+fn spans(facts: &Facts, sent: &Request, cleaned: &[u32]) -> impl Iterator<Item = (usize, usize)> + use<> {
     let mut ids: IdMap<(usize, Option<usize>)> = IdMap::default();
     for (at, &row) in cleaned.iter().enumerate() {
         let n = sent.rows[row as usize].record;

@@ -3,7 +3,7 @@
 //! First come, first served, and a call id may come again in a later turn: the result belongs to the latest call of that
 //! id. Which of the states below is a defect, for whom, and who heals it, is left to `rules::tools`.
 
-use super::sent::{IdMap, Sent, Voice, WHOLE, voice};
+use super::{IdMap, Request, Role, WHOLE, role};
 use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, block, flag};
 use crate::session::Session;
@@ -14,7 +14,7 @@ pub const NONE: u32 = u32::MAX;
 /// A call of the model.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// Its row in [`Sent::rows`].
+    /// Its row in [`Request::rows`].
     pub row: u32,
     /// Its place in the row's blocks.
     pub block: u32,
@@ -40,7 +40,7 @@ pub enum Again {
 /// A tool's result.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Its row in [`Sent::rows`].
+    /// Its row in [`Request::rows`].
     pub row: u32,
     /// Its place in the row's blocks.
     pub block: u32,
@@ -80,12 +80,11 @@ pub struct Pairing {
 
 impl Pairing {
     /// Pairs what the session's agent would send, its cleaning apart.
-    pub fn new(session: &Session) -> Pairing {
-        let sent = session.sent();
+    pub fn new(session: &Session, sent: &Request) -> Pairing {
         let mut made = Making::default();
         for (row, r) in (0..).zip(&sent.rows) {
             let record = session.record(r.record);
-            let voice = voice(session, record);
+            let role = role(session, record);
             let user = session.dialect != Dialect::Sid || !record.has(flag::ROLE_ASSISTANT);
             // sid-code counts results of messages with another role than "user" for nothing; a sidechain's "tool" is one.
             let side = record.kind == crate::record::facts::Kind::SideMessage;
@@ -95,8 +94,8 @@ impl Pairing {
                     continue;
                 }
                 match b.kind {
-                    BlockKind::Call if voice == Voice::Failed => drop(made.failed.insert(b.id, row)),
-                    BlockKind::Call if matches!(voice, Voice::Model(_)) => made.call(sent, row, place, b.id),
+                    BlockKind::Call if role == Role::Failed => drop(made.failed.insert(b.id, row)),
+                    BlockKind::Call if matches!(role, Role::Model(_)) => made.call(sent, row, place, b.id),
                     BlockKind::Result if user => made.result(sent, row, place, b.id),
                     _ => {}
                 }
@@ -132,7 +131,7 @@ struct Making {
 }
 
 impl Making {
-    fn call(&mut self, sent: &Sent, row: u32, block: u32, id: u64) {
+    fn call(&mut self, sent: &Request, row: u32, block: u32, id: u64) {
         let turn = |call: u32| sent.rows[self.pairing.calls[call as usize].row as usize].turn;
         let number = self.pairing.calls.len() as u32;
         let again = match self.latest.get(&id) {
@@ -146,7 +145,7 @@ impl Making {
         self.pairing.calls.push(Call { row, block, id, answer: NONE, again });
     }
 
-    fn result(&mut self, sent: &Sent, row: u32, block: u32, id: u64) {
+    fn result(&mut self, sent: &Request, row: u32, block: u32, id: u64) {
         let number = self.pairing.results.len() as u32;
         let latest = self.latest.get(&id).copied();
         let failed = self.failed.get(&id).copied();
@@ -207,6 +206,6 @@ impl Making {
 }
 
 /// Whether a call or result is left out by the agent's own cleaning.
-pub fn is_left_out(sent: &Sent, row: u32, block: u32) -> bool {
+pub fn is_left_out(sent: &Request, row: u32, block: u32) -> bool {
     sent.fate(row, block).or_else(|| sent.fate(row, WHOLE)).is_some()
 }

@@ -5,18 +5,24 @@
 //! it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in `clean`, the tail it shows in `tail`.
 //! Whether the API would take the result is for the rules to say.
 
+pub mod autopsy;
+pub mod clean;
+pub mod pairing;
+pub mod tail;
+pub mod turns;
+
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::Mode;
-use super::clean::{self, Integrity};
-use super::turns::Merge;
-pub use super::turns::{IdMap, KeyedHasher, Row, Voice, voice};
+use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, Record, flag};
 use crate::record::read::{At, RecordReader};
 use crate::record::{again, value::Value};
 use crate::session::{Session, Shape};
+use clean::Integrity;
+use turns::Merge;
+pub use turns::{IdMap, KeyedHasher, Role, Row, role};
 
 /// Whose rules the next request is judged by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,9 +33,9 @@ pub enum Api {
     Unknown,
 }
 
-/// Why the agent leaves something out. The order is that of its own layers.
+/// Why the agent leaves something out. The order is that of its own passes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Layer {
+pub enum CleanupPass {
     /// A permission mode that it no longer knows; the message stays.
     PermissionMode,
     /// Calls that no result names.
@@ -46,17 +52,17 @@ pub enum Layer {
     FailedTurns,
 }
 
-impl Layer {
+impl CleanupPass {
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Layer::PermissionMode => "permission-mode",
-            Layer::OpenCalls => "open-calls",
-            Layer::ThinkingOnly => "thinking-only",
-            Layer::Empty => "empty-content",
-            Layer::Nameless => "nameless-blocks",
-            Layer::UnansweredPrompt => "unanswered-prompt",
-            Layer::FailedTurns => "failed-turns",
+            CleanupPass::PermissionMode => "permission-mode",
+            CleanupPass::OpenCalls => "open-calls",
+            CleanupPass::ThinkingOnly => "thinking-only",
+            CleanupPass::Empty => "empty-content",
+            CleanupPass::Nameless => "nameless-blocks",
+            CleanupPass::UnansweredPrompt => "unanswered-prompt",
+            CleanupPass::FailedTurns => "failed-turns",
         }
     }
 }
@@ -67,12 +73,12 @@ pub const WHOLE: u32 = u32::MAX;
 /// Something that the agent leaves out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Dropped {
-    /// The place in [`Sent::rows`].
+    /// The place in [`Request::rows`].
     pub row: u32,
     /// The block's place in the row's blocks, or [`WHOLE`].
     pub block: u32,
-    /// By which layer.
-    pub layer: Layer,
+    /// By which pass.
+    pub pass: CleanupPass,
 }
 
 /// Where the conversation stopped, as the agent's own rule has it.
@@ -108,7 +114,7 @@ impl Interruption {
 
 /// The next request, before and after the agent's own cleaning.
 #[derive(Debug)]
-pub struct Sent {
+pub struct Request {
     /// Whose rules judge it.
     pub api: Api,
     /// The messages in order, those that are left out included.
@@ -135,10 +141,10 @@ pub struct Sent {
     reaches: Vec<u64>,
 }
 
-impl Sent {
+impl Request {
     /// What this session's agent would send.
-    pub fn new(session: &Session) -> Sent {
-        let mut sent = Sent {
+    pub fn new(session: &Session) -> Request {
+        let mut sent = Request {
             api: api(session),
             rows: Vec::new(),
             drops: Vec::new(),
@@ -160,15 +166,15 @@ impl Sent {
         for n in speaking(session) {
             let record = session.record(n);
             let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
-            merge.push(n, voice(session, record), thinks(session.facts.blocks_of(record)));
+            merge.push(n, role(session, record), thinks(session.facts.blocks_of(record)));
         }
         (sent.rows, sent.split, sent.resumed) = merge.finish(|n| session.record(n).group());
         match session.dialect {
             Dialect::Sid => clean::sid(session, &mut sent),
             _ => {
                 for (row, r) in (0..).zip(&sent.rows) {
-                    if voice(session, session.record(r.record)) == Voice::Failed {
-                        sent.drops.push(Dropped { row, block: WHOLE, layer: Layer::FailedTurns });
+                    if role(session, session.record(r.record)) == Role::Failed {
+                        sent.drops.push(Dropped { row, block: WHOLE, pass: CleanupPass::FailedTurns });
                     }
                 }
                 sent.interruption = interruption(session, &sent);
@@ -191,7 +197,7 @@ impl Sent {
         self.reaches = reaches;
     }
 
-    /// Whether something of the record is sent.
+    /// Whether something of the record is sent. False where the loader or the agent's own cleaning gives up.
     pub fn reaches(&self, record: u32) -> bool {
         self.reaches.get(record as usize / 64).is_some_and(|word| word >> (record % 64) & 1 == 1)
     }
@@ -209,20 +215,20 @@ impl Sent {
         self.edited.contains_key(&record)
     }
 
-    /// By which layer a row ([`WHOLE`]) or one of its blocks is left out; none when it is sent.
-    pub fn fate(&self, row: u32, block: u32) -> Option<Layer> {
+    /// By which pass a row ([`WHOLE`]) or one of its blocks is left out; none when it is sent.
+    pub fn fate(&self, row: u32, block: u32) -> Option<CleanupPass> {
         if self.drops.is_empty() {
             return None;
         }
         let of = |block| {
             let first = self.drops.partition_point(|d| (d.row, d.block) < (row, block));
             let same = self.drops[first..].iter().take_while(|d| (d.row, d.block) == (row, block));
-            same.map(|d| d.layer).find(|&l| l != Layer::PermissionMode)
+            same.map(|d| d.pass).find(|&l| l != CleanupPass::PermissionMode)
         };
         of(WHOLE).or_else(|| if block == WHOLE { None } else { of(block) })
     }
 
-    /// The places in [`Sent::rows`] of what is left after cleaning.
+    /// The places in [`Request::rows`] of what is left after cleaning.
     pub fn cleaned(&self) -> impl Iterator<Item = u32> + use<'_> {
         (0..self.rows.len() as u32).filter(|&row| self.throws.is_none() && self.fate(row, WHOLE).is_none())
     }
@@ -232,12 +238,12 @@ impl Sent {
         self.cleaned().count()
     }
 
-    /// What one layer left out: messages, blocks of messages that stay, and the records.
-    pub fn layer(&self, layer: Layer) -> (u32, u32, Vec<u32>) {
+    /// What one pass left out: messages, blocks of messages that stay, and the records.
+    pub fn dropped_by(&self, pass: CleanupPass) -> (u32, u32, Vec<u32>) {
         let (mut messages, mut blocks, mut places) = (0, 0, Vec::new());
-        for d in self.drops.iter().filter(|d| d.layer == layer) {
-            match (layer, d.block) {
-                (Layer::PermissionMode, _) => {}
+        for d in self.drops.iter().filter(|d| d.pass == pass) {
+            match (pass, d.block) {
+                (CleanupPass::PermissionMode, _) => {}
                 (_, WHOLE) => messages += 1,
                 _ => blocks += 1,
             }
@@ -248,11 +254,6 @@ impl Sent {
         }
         (messages, blocks, places)
     }
-}
-
-/// Whether something of a record would be sent. False where the loader or the agent's own cleaning gives up.
-pub fn would_be_sent(session: &Session, record: u32) -> bool {
-    session.sent().reaches(record)
 }
 
 /// Where in the file the content of a record's message stands, the part that is sent. What stands beside it
@@ -306,7 +307,7 @@ fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
     let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
     match (session.dialect, session.shape) {
         (Dialect::Claude, Shape::Subagent) => {
-            let whole = super::claude::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
+            let whole = crate::chain::claude::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
             Box::new(whole.into_iter().filter(spoken))
         }
         (Dialect::Claude, _) => {
@@ -334,18 +335,18 @@ fn first_version(session: &Session) -> Vec<u32> {
 }
 
 /// Where the conversation stopped; asides say nothing.
-fn interruption(session: &Session, sent: &Sent) -> Interruption {
-    let voice_of = |row: &Row| voice(session, session.record(row.record));
-    let Some((at, last)) = sent.rows.iter().enumerate().rev().find(|(_, r)| voice_of(r) != Voice::Aside) else {
+fn interruption(session: &Session, sent: &Request) -> Interruption {
+    let role_of = |row: &Row| role(session, session.record(row.record));
+    let Some((at, last)) = sent.rows.iter().enumerate().rev().find(|(_, r)| role_of(r) != Role::Aside) else {
         return Interruption::None;
     };
-    match voice_of(last) {
-        Voice::Prompt => {
+    match role_of(last) {
+        Role::Prompt => {
             let record = session.record(last.record);
             let asks = record.kind == Kind::User && !record.has(flag::COMPACT_SUMMARY);
             if asks { Interruption::Prompt(last.record) } else { Interruption::None }
         }
-        Voice::Results => {
+        Role::Results => {
             let turn = sent.rows[..at].partition_point(|r| r.turn < last.turn.saturating_sub(1));
             let rows = &sent.rows[turn..=at];
             let ids: HashSet<u64> = rows
