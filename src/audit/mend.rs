@@ -127,14 +127,14 @@ pub fn of_session(examined: Examined, findings: &[Finding], now: (bool, i64), me
     if session.source.size() > TRIED {
         return untried(&examined, findings, &options);
     }
-    tried(Again::of(session), Some(examined), (findings, &[]), Ask::all(), &options, meter)
+    tried(&Again::of(session), Some(examined), (findings, &[]), Ask::all(), &options, meter)
 }
 
 /// The repairs that would leave less than what a plan with these options leaves.
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn beyond(again: Again, planned: &plan::Plan, options: &plan::Options, meter: &Meter) -> io::Result<Vec<Mend>> {
+pub fn beyond(again: &Again, planned: &plan::Plan, options: &plan::Options, meter: &Meter) -> io::Result<Vec<Mend>> {
     let asks = Ask::all().filter(|ask| ask.is_beyond(options));
     tried(again, None, (&planned.left, &planned.taken_back), asks, options, meter)
 }
@@ -165,7 +165,7 @@ impl Again {
 }
 
 fn tried(
-    again: Again,
+    again: &Again,
     mut first: Option<Examined>,
     (findings, taken_back): (&[Finding], &[TakenBack]),
     asks: impl Iterator<Item = Ask>,

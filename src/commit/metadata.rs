@@ -29,7 +29,7 @@ impl Dress {
     }
 
     /// The same with the time of now: an agent that deletes by it takes the file for a new one.
-    pub(super) fn as_of_now(mut self) -> Self {
+    pub(super) fn touched(mut self) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         self.stat.mtime_ns = i128::try_from(now.as_nanos()).unwrap_or(self.stat.mtime_ns);
         self

@@ -269,7 +269,7 @@ fn carry_out(
         Some(dress) => dress.clone(),
         None => {
             let dress = Dress::of(old, stat).map_err(|e| Error::io("read the attributes of", site.path(), e))?;
-            if options.touch { dress.as_of_now() } else { dress }
+            if options.touch { dress.touched() } else { dress }
         }
     };
     let edits = (change.edits)().map_err(|e| Error::io("read the journal in", entry.path.join("reverse"), e))?;

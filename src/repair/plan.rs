@@ -194,7 +194,7 @@ impl Planner<'_> {
             for code in to_answer(&now.state.findings, self.options) {
                 let mut failed = None;
                 for way in self.ways(now, code)? {
-                    match self.taken(now, code, way)? {
+                    match self.taken(now, code, &way)? {
                         Ok(next) => {
                             (*now, failed, changed) = (next, None, true);
                             break;
@@ -220,17 +220,20 @@ impl Planner<'_> {
     }
 
     /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
-    fn taken(&self, now: &Stage, code: &'static str, way: Vec<Edit>) -> io::Result<Result<Stage, Worse>> {
-        let mut next = self.step(now, &way)?;
+    fn taken(&self, now: &Stage, code: &'static str, way: &[Edit]) -> io::Result<Result<Stage, Worse>> {
+        let mut next = self.step(now, way)?;
         let decided = leaf::decides(&now.examined.session, &next.examined.session, &self.options.relink);
         let bound = Bound::of(way.iter()).or_decided(decided);
-        let idle = idle(code, &way, now, &next).map(Worse::other);
+        let idle = idle(code, way, now, &next).map(Worse::other);
         let unproven = leaf::unproven(code, &next.examined.session, &self.options.relink).map(Worse::other);
         let Some(worse) = self.worse(now, &next, bound)?.or(unproven) else {
             if bound.is_decided()
-                && let Some(loss) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
+                && let Some(gone) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
             {
-                next.edits.iter_mut().skip(now.edits.len()).for_each(|e| e.edit.reason.push_str(&format!("; {loss}")));
+                next.edits
+                    .iter_mut()
+                    .skip(now.edits.len())
+                    .for_each(|e| e.edit.reason.push_str(&format!("; {}", gone.why)));
             }
             return Ok(idle.map_or(Ok(next), Err));
         };

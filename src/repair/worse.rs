@@ -50,9 +50,11 @@ pub struct Bound {
 
 impl Bound {
     /// That of some edits.
-    pub fn of<'a>(edits: impl Iterator<Item = &'a Edit> + Clone) -> Self {
-        let class = edits.clone().map(|e| e.class).max();
-        Bound { class, decided: edits.clone().any(|e| e.evidence == Some(Evidence::Decided)) }
+    pub fn of<'a>(edits: impl Iterator<Item = &'a Edit>) -> Self {
+        edits.fold(Bound { class: None, decided: false }, |bound, edit| Bound {
+            class: bound.class.max(Some(edit.class)),
+            decided: bound.decided || edit.evidence == Some(Evidence::Decided),
+        })
     }
 
     /// The same, where a person may have decided in another way than by a link.
@@ -134,11 +136,12 @@ pub(super) fn worse(before: Seen<'_>, after: Seen<'_>, bound: Bound) -> io::Resu
     if gentle && (is.refused && !was.refused || loads(was) && !loads(is)) {
         return Ok(Some(Worse::about(About::Loading, "the session would no longer load".to_owned())));
     }
+    // A person may decide for another branch; what only takes away is no decision for anything.
     if gentle
-        && !bound.decided
-        && let Some(why) = no_longer(before, after)?
+        && let Some(gone) = no_longer(before, after)?
+        && !(bound.decided && gone.for_others)
     {
-        return Ok(Some(Worse::about(About::Messages, why)));
+        return Ok(Some(Worse::about(About::Messages, gone.why)));
     }
     if is.api == ApiVerdict::Refused && was.api != ApiVerdict::Refused && loads(was) {
         let why = format!("the API would refuse every prompt ({})", is.api_codes.join(", "));
@@ -168,6 +171,14 @@ pub(super) fn tail_gone(before: &State, after: &Session, bound: Bound) -> Option
     (bound.is_gentle() && !there).then(|| "the record that a running agent would append to would be gone".to_owned())
 }
 
+/// Messages that no longer come back.
+pub(super) struct Gone {
+    /// Which, in words.
+    pub(super) why: String,
+    /// Whether others come back instead.
+    for_others: bool,
+}
+
 /// Whether a step leaves no record that a loader knows: that file is no session, or one of which nothing can be won, and
 /// in both cases its bytes are worth more than what the step would make of them.
 pub(super) fn emptied(after: &Session) -> Option<String> {
@@ -177,7 +188,7 @@ pub(super) fn emptied(after: &Session) -> Option<String> {
 }
 
 /// Which messages no longer come back, and which do instead; none when all still do.
-pub(super) fn no_longer(before: Seen<'_>, after: Seen<'_>) -> io::Result<Option<String>> {
+pub(super) fn no_longer(before: Seen<'_>, after: Seen<'_>) -> io::Result<Option<Gone>> {
     let gone = missing(before, after)?;
     if gone.is_empty() {
         return Ok(None);
@@ -185,14 +196,15 @@ pub(super) fn no_longer(before: Seen<'_>, after: Seen<'_>) -> io::Result<Option<
     let new = missing(after, before)?;
     let told = |offsets: &[u64]| places::lines_of(before.1.base(), offsets);
     let (gone_at, new_at) = (told(&gone)?, told(&new)?);
-    Ok(Some(match new.len() {
+    let why = match new.len() {
         0 => format!("{} would no longer come back ({gone_at})", counted(gone.len() as u64, "message")),
         _ => format!(
             "another branch would be taken: {} would come back ({new_at}), {} no longer would ({gone_at})",
             counted(new.len() as u64, "message"),
             gone.len()
         ),
-    }))
+    };
+    Ok(Some(Gone { why, for_others: !new.is_empty() }))
 }
 
 /// The messages of one state that are not among those of another, by their first bytes in the file. An equal copy is as

@@ -203,7 +203,7 @@ pub fn still_broken(out: &mut Out, report: &Report<'_>, planned: bool) -> io::Re
     for still in new.iter().take(STILL) {
         let standing = &still.standing;
         let text = format!(
-            "'{}': resume {}, API {} ({})",
+            "'{}': resume {}, API {}; found {}",
             still.path.display(),
             standing.resume.verdict.name(),
             standing.api.name().replace('_', " "),

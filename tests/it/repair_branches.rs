@@ -19,7 +19,7 @@ fn id(n: u64) -> String {
 }
 
 /// A row of Claude Code: number, parent's number (0 for none), and what it says.
-fn row(n: u64, parent: u64, content: Value) -> String {
+fn row(n: u64, parent: u64, content: &Value) -> String {
     let role = if n % 2 == 1 { "user" } else { "assistant" };
     let parent = if parent == 0 { Value::Null } else { id(parent).into() };
     let message = json!({"role": role, "content": content});
@@ -29,7 +29,7 @@ fn row(n: u64, parent: u64, content: Value) -> String {
 }
 
 fn said(n: u64, parent: u64) -> String {
-    row(n, parent, json!([{"type": "text", "text": "words"}]))
+    row(n, parent, &json!([{"type": "text", "text": "words"}]))
 }
 
 struct One {
@@ -96,7 +96,7 @@ fn another_branch_takes_a_decision() {
 #[test]
 fn a_result_of_no_call_is_not_expected() {
     let result = json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}]);
-    let session = One::new(&[row(1, 0, result), said(2, 77), said(3, 2), said(4, 3)]);
+    let session = One::new(&[row(1, 0, &result), said(2, 77), said(3, 2), said(4, 3)]);
     let resume = session.run(&["scan", "--format", "json"]).json()["sessions"][0]["resume"].clone();
     assert_eq!((&resume["verdict"], &resume["expected"]), (&json!("full"), &json!(3)), "{resume}");
 }

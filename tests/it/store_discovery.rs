@@ -178,8 +178,8 @@ fn a_plain_folder_is_read_by_content() {
         ("f/sid/empty.jsonl", FileKind::Main, sid),
         ("f/sid/main-task.jsonl", FileKind::Sidechain, sid),
         ("f/sid/main.jsonl", FileKind::Main, sid),
-        ("f/table (1).jsonl", FileKind::Other, None),
-        ("f/table.jsonl", FileKind::Other, None),
+        ("f/table (1).jsonl", FileKind::Foreign, None),
+        ("f/table.jsonl", FileKind::Foreign, None),
         ("f/whole.json", FileKind::Whole, sid),
     ];
     assert_eq!(list(&found, &t), wanted.map(|(path, kind, dialect)| (path.to_owned(), kind, dialect)));
@@ -239,9 +239,10 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
         expect(&found, &t, dialect, &[(path, kind)]);
         assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::File, Some(&t.at(store))));
     }
+    // Its name alone makes no index of what no store holds.
     let alone = t.put("alone/index.json", "torn {");
     let found = find(alone);
-    assert_eq!((found.files[0].kind, found.roots[0].store.as_ref()), (FileKind::CheckpointIndex, None));
+    assert_eq!((found.files[0].kind, found.roots[0].store.as_ref()), (FileKind::Foreign, None));
 }
 
 #[test]

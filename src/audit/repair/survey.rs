@@ -321,7 +321,7 @@ impl Work<'_> {
             sum.survey.standing.insert(n, Standing::of_state(&planned.before));
             return Ok(());
         }
-        let mends = mend::beyond(again, &planned, &options, self.meter)?;
+        let mends = mend::beyond(&again, &planned, &options, self.meter)?;
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let withheld = self.withheld(&context, &planned, &options)?;
         let mut plan = self.session_plan(&context, planned, &options, mends)?;

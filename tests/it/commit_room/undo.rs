@@ -294,7 +294,7 @@ fn a_rewritten_old_file_is_told() {
     let house = House::new();
     let path = house.session("s.jsonl", OLD);
     let out = repair(&house, &path).unwrap();
-    for bytes in [&LATE[..], &vec![b'x'; OLD.len()], &vec![b'x'; OLD.len() + 9]] {
+    for bytes in [LATE, &vec![b'x'; OLD.len()], &vec![b'x'; OLD.len() + 9]] {
         fs::write(&out.kept, bytes).unwrap();
         let kept = house.journal().list().unwrap()[0].entries[0].kept[0].clone();
         assert!(kept.rewritten && kept.holds_more(), "{kept:?}");
