@@ -5,7 +5,7 @@
 //! through one door.
 //!
 //! The rooms, in the order in which data walks through them (a room may use those before it, never those after it;
-//! `tests/house.rs` holds every import to this order):
+//! `tests/it/house.rs` holds every import to this order):
 //!
 //! | room | what it answers |
 //! | --- | --- |

@@ -467,7 +467,9 @@ impl Mender {
             mended.records[lost as usize].parent = mended.records[tip as usize].id;
             chain = super::load(self.dialect, &mended, &Graph::new(self.dialect, &mended));
         }
-        let answers_to_nothing = answers_to_nothing(&mended, &chain.messages);
+        // One inside a damaged line comes back with its line, call or none.
+        let of_lines = |n: &u32| matches!(self.origins[*n as usize], Origin::Record(_));
+        let answers_to_nothing = answers_to_nothing(&mended, &chain.messages).into_iter().filter(of_lines).collect();
         Healed {
             records: mended.records,
             origins: self.origins,

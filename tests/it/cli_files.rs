@@ -128,7 +128,8 @@ fn the_journal_lies_outside_of_every_store() {
         }
         let outcome = run.go();
         assert!(matches!(outcome.status, Some(2 | 3)), "{name} {value:?}: {:?}", outcome.status);
-        assert!(said(&outcome).contains("hint"), "{}", said(&outcome));
+        let all = outcome.text() + &said(&outcome);
+        assert!(all.contains("hint"), "{all}");
         assert_eq!(fs::read_dir(folder).unwrap().count(), 1, "{name} {value:?}");
     }
     assert_eq!(fs::read_to_string(&place.session).unwrap(), broken());

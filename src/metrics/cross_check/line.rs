@@ -193,7 +193,27 @@ impl LineScan {
         }
     }
 
+    /// Whether the agent's reader knows a key at its place: what another agent calls so is none of its figures.
+    fn knows(&self, place: Option<Place>, key: &str) -> bool {
+        let (sid, claude, pi) = (self.dialect == Dialect::Sid, self.dialect == Dialect::Claude, self.dialect.is_pi());
+        match (place, key) {
+            (Some(Place::Top), "usage" | "role" | "model" | "provider") => !claude,
+            (Some(Place::Message), "usage" | "model") => !sid,
+            (Some(Place::Message), "provider" | "responseId" | "stopReason" | "toolCallId") => pi,
+            (Some(Place::Message), "id" | "stop_reason") => claude,
+            (Some(Place::Message), "_meta") => sid,
+            (Some(Place::Top), "costUSD" | "isMeta" | "isCompactSummary" | "isSidechain" | "teamName") => claude,
+            (Some(Place::Top), "isApiErrorMessage") => claude,
+            (Some(Place::Block), "tool_use_id") => !pi,
+            (Some(Place::Usage), "cost") => pi,
+            _ => true,
+        }
+    }
+
     fn open(&mut self, place: Option<Place>, key: &str, object: bool) -> Place {
+        if !self.knows(place, key) {
+            return Place::Other;
+        }
         let draft = &mut self.draft;
         match (place, key, object) {
             (None, _, true) => {
@@ -260,6 +280,10 @@ impl LineScan {
     }
 
     fn scalar(&mut self, place: Place, key: &str, event: Event<'_>) {
+        if !self.knows(Some(place), key) {
+            return;
+        }
+        let own = usize::from(self.dialect == Dialect::Sid) + 2 * usize::from(self.dialect.is_pi());
         let draft = &mut self.draft;
         let text = || match event {
             Event::String(text) => Some(unescaped(text)),
@@ -325,9 +349,7 @@ impl LineScan {
                     ["cache_read_input_tokens", "cacheReadInputTokens", "cacheRead"],
                     ["cache_creation_input_tokens", "cacheCreationInputTokens", "cacheWrite"],
                 ];
-                if let (Some(n), Some(tokens)) =
-                    (NAMES.iter().position(|names| names.contains(&key)), &mut draft.tokens)
-                {
+                if let (Some(n), Some(tokens)) = (NAMES.iter().position(|names| names[own] == key), &mut draft.tokens) {
                     let whole = number().filter(|n| n.fract() == 0.0 && (0.0..f64::from(u32::MAX)).contains(n));
                     tokens[n] = whole.map(|n| n as u64);
                 }
@@ -368,7 +390,8 @@ impl LineScan {
             _ => draft.role == "toolResult" && type_name == "message",
         };
         let is_pi_result = result_message && self.dialect.is_pi();
-        let results = draft.blocks.iter().filter(|b| b.kind == "tool_result").count();
+        let (call, result) = if self.dialect.is_pi() { ("toolCall", None) } else { ("tool_use", Some("tool_result")) };
+        let results = draft.blocks.iter().filter(|b| Some(b.kind.as_str()) == result).count();
         let results = if is_pi_result { 1 } else { results };
         let blocks = if is_pi_result { 1 } else { draft.blocks.len() };
         let opening = draft.blocks.first().filter(|b| matches!(b.kind.as_str(), "text" | "(string)"));
@@ -387,8 +410,8 @@ impl LineScan {
             Dialect::Claude => type_name == "assistant",
             _ => type_name == "message" && draft.role == "assistant",
         };
-        let calls = draft.blocks.iter().filter(|b| matches!(b.kind.as_str(), "tool_use" | "toolCall"));
-        let answers = draft.blocks.iter().filter(|b| b.kind == "tool_result").map(|b| b.answers.clone());
+        let calls = draft.blocks.iter().filter(|b| b.kind == call);
+        let answers = draft.blocks.iter().filter(|b| Some(b.kind.as_str()) == result).map(|b| b.answers.clone());
         let id = if self.dialect.is_pi() { &draft.id } else { &draft.uuid };
         let metadata = self.dialect == Dialect::Sid && type_name == "metadata";
         let key = metadata.then(|| draft.key.clone().unwrap_or_default());
@@ -434,7 +457,7 @@ impl LineScan {
             model: model.to_owned(),
             tokens,
             cost: draft.cost.filter(|cost| (0.0..1e9).contains(cost)),
-            made_up: draft.model == "<synthetic>" || (nothing && failed),
+            made_up: (self.dialect == Dialect::Claude && draft.model == "<synthetic>") || (nothing && failed),
         }
     }
 }
