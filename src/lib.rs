@@ -15,13 +15,13 @@
 //! | [`chain`] | how records hang together: each agent's own loader rule |
 //! | [`session`] | one session, read and loaded |
 //! | [`request`] | what would be sent next: messages after the agent's own cleaning, calls paired with results |
-//! | [`agents`] | what each agent answers to the rooms above, a folder for each |
 //! | [`checkpoint`] | the file layer: what can be brought back, and what the agent's own undo would do |
 //! | [`metrics`] | stock and flow, usage, distributions, the field census |
 //! | [`predict`] | what a resume would do, state by state, and where the agent's rules err |
 //! | [`rules`] | the registry of findings, one file per family |
 //! | [`repair`] | findings in, plan out; pure |
 //! | [`commit`] | the one door: durable replace, journal, output files |
+//! | [`agents`] | what each agent answers to the rooms above, a folder for each |
 //! | [`audit`] | whole stores through the rooms above, one file at a time |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |

@@ -5,10 +5,10 @@ pub mod ids;
 use std::io;
 use std::path::PathBuf;
 
+use crate::chain::agent::Loader;
 use crate::chain::graph::Graph;
 use crate::chain::{self, Chain, Mode, Refusal};
 use crate::dialect::Dialect;
-use crate::record::agent::Records;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
 use crate::record::{again, pass};
@@ -39,7 +39,7 @@ pub struct Session {
     /// Whose it is.
     pub dialect: Dialect,
     /// What answers for that agent.
-    pub agent: &'static dyn Records,
+    pub agent: &'static dyn Loader,
     /// What it is.
     pub shape: Shape,
     /// What is known of its lines.
@@ -60,7 +60,7 @@ impl Session {
     pub fn read(
         path: PathBuf,
         source: Source,
-        agent: &'static dyn Records,
+        agent: &'static dyn Loader,
         shape: Shape,
         meter: &Meter,
     ) -> io::Result<Self> {
@@ -86,7 +86,7 @@ impl Session {
     pub fn read_unlinked(
         path: PathBuf,
         source: Source,
-        agent: &'static dyn Records,
+        agent: &'static dyn Loader,
         shape: Shape,
         meter: &Meter,
     ) -> io::Result<Self> {
@@ -100,7 +100,7 @@ impl Session {
         Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None })
     }
 
-    fn read_document(path: PathBuf, source: Source, agent: &'static dyn Records) -> io::Result<Self> {
+    fn read_document(path: PathBuf, source: Source, agent: &'static dyn Loader) -> io::Result<Self> {
         let (facts, document) = document::read(&source, agent)?;
         let graph = Graph::new(agent.dialect(), &facts);
         let all: Vec<u32> = (0..facts.records.len() as u32).collect();

@@ -1,17 +1,22 @@
 //! The agents: each answers in a folder of its own what the rooms below ask.
 
 use crate::dialect::Dialect;
-use crate::record::agent::Records;
 use crate::record::facts::flag;
-use crate::session::Shape;
+use crate::repair::agent::Writer;
+use crate::session::{Session, Shape};
 
 mod claude;
 mod pi;
 mod sid;
 mod wire;
 
+/// All that the rooms ask of an agent, joined.
+pub trait Agent: Writer {}
+
+impl<T: Writer> Agent for T {}
+
 /// What answers for an agent.
-pub fn of(dialect: Dialect) -> &'static dyn Records {
+pub fn of(dialect: Dialect) -> &'static dyn Agent {
     match dialect {
         Dialect::Sid => &sid::Sid,
         Dialect::Claude => &claude::Claude,
@@ -22,8 +27,13 @@ pub fn of(dialect: Dialect) -> &'static dyn Records {
 
 /// What answers for the agent that reads a session of this shape. Whole-file sessions are one agent's, whatever was insisted
 /// on.
-pub fn reader(dialect: Dialect, shape: Shape) -> &'static dyn Records {
+pub fn reader(dialect: Dialect, shape: Shape) -> &'static dyn Agent {
     if shape == Shape::Legacy { &sid::Sid } else { of(dialect) }
+}
+
+/// What answers for the agent of a session that was read.
+pub fn of_session(session: &Session) -> &'static dyn Agent {
+    reader(session.dialect, session.shape)
 }
 
 /// The flags that the first words of a text give its record: the marker of an interrupt, and the elements in which a

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents;
 use crate::dialect::Dialect;
+use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
 use crate::store::{self, Discovery, FileEntry, FileKind, Folder, Layout, Source};
@@ -38,19 +39,20 @@ pub(super) fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEnt
 }
 
 /// Reads a session a second time, for its figures. Progress has counted its bytes already.
-pub(super) fn read_again(discovery: &Discovery, stdin: Option<&Source>, n: u32, meter: &Meter) -> io::Result<Session> {
+pub(super) fn read_again(
+    discovery: &Discovery,
+    stdin: Option<&Source>,
+    n: u32,
+    meter: &Meter,
+) -> io::Result<(Session, &'static dyn Metering)> {
     let file = &discovery.files[n as usize];
     let Some(dialect) = file.dialect.filter(|_| !meter.stopped()) else {
         return Err(io::ErrorKind::Interrupted.into());
     };
     let source = open(discovery, stdin, file)?;
-    Session::read_unlinked(
-        discovery.path(file),
-        source,
-        agents::reader(dialect, shape_of(file.kind)),
-        shape_of(file.kind),
-        &Meter::default(),
-    )
+    let agent = agents::reader(dialect, shape_of(file.kind));
+    let path = discovery.path(file);
+    Ok((Session::read_unlinked(path, source, agent, shape_of(file.kind), &Meter::default())?, agent))
 }
 
 /// What kind of session a file is taken for before it is read.

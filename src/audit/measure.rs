@@ -209,14 +209,9 @@ impl Run<'_> {
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
         let given = self.again.unwrap_or_default().given(source.clone());
-        let session = Session::read_unlinked(
-            path,
-            given,
-            agents::reader(dialect, shape_of(file.kind)),
-            shape_of(file.kind),
-            self.meter,
-        )?;
-        let usage = SessionUsage::of(&session);
+        let agent = agents::reader(dialect, shape_of(file.kind));
+        let session = Session::read_unlinked(path, given, agent, shape_of(file.kind), self.meter)?;
+        let usage = SessionUsage::of(&session, agent);
         sum.session(n, &session, &usage);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);

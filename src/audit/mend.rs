@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use crate::chain::heal::Evidence;
 use crate::finding::{Finding, Fix, Severity};
-use crate::record::agent::Records;
 use crate::repair::links::Relink;
 use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
 use crate::rules::Examined;
+use crate::rules::agent::Judged;
 use crate::rules::gate::Gate;
 use crate::session::{Session, Shape};
 use crate::store::Source;
@@ -127,7 +127,7 @@ pub fn of_session(examined: Examined, findings: &[Finding], now: (bool, i64), me
     if session.source.size() > TRIED {
         return untried(&examined, findings, &options);
     }
-    tried(&Again::of(session), Some(examined), (findings, &[]), Ask::all(), &options, meter)
+    tried(&Again::of(session, examined.agent), Some(examined), (findings, &[]), Ask::all(), &options, meter)
 }
 
 /// The repairs that would leave less than what a plan with these options leaves.
@@ -144,15 +144,15 @@ pub fn beyond(again: &Again, planned: &plan::Plan, options: &plan::Options, mete
 pub struct Again {
     path: PathBuf,
     source: Source,
-    agent: &'static dyn Records,
+    agent: &'static dyn Judged,
     shape: Shape,
 }
 
 impl Again {
     /// Of a session that was read.
-    pub fn of(session: &Session) -> Self {
-        let Session { path, source, agent, shape, .. } = session;
-        Again { path: path.clone(), source: source.clone(), agent: *agent, shape: *shape }
+    pub fn of(session: &Session, agent: &'static dyn Judged) -> Self {
+        let Session { path, source, shape, .. } = session;
+        Again { path: path.clone(), source: source.clone(), agent, shape: *shape }
     }
 
     /// Reads it.
@@ -160,7 +160,7 @@ impl Again {
     /// # Errors
     /// Whatever the system says.
     pub fn read(&self, meter: &Meter) -> io::Result<Examined> {
-        Session::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter).map(Examined::of)
+        Examined::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter)
     }
 }
 

@@ -73,7 +73,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now, agents::of)
+        check_store(&discovery, collector, &registrations, options.now, |dialect| agents::of(dialect))
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
@@ -290,15 +290,15 @@ impl Run<'_> {
         };
         let source = open(self.discovery, self.options.stdin.as_ref(), file)?;
         let given = self.options.again.unwrap_or_default().given(source.clone());
-        let session =
-            Session::read(path, given, agents::reader(dialect, shape_of(file.kind)), shape_of(file.kind), self.meter)?;
+        let agent = agents::reader(dialect, shape_of(file.kind));
+        let session = Session::read(path, given, agent, shape_of(file.kind), self.meter)?;
         let size = session.source.size();
         if before.is_none() && live::may_be_in_a_line(&session)? {
             sum.later.push(Turn { file: n, before: Some(size) });
             return Ok(());
         }
         let live = before.is_some_and(|before| before != size) || live::is_live(&session, self.registrations)?;
-        let examined = Examined::of(session);
+        let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live, self.options.now, self.options.places);
         let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);

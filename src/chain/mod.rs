@@ -3,6 +3,7 @@
 //! One graph, and each agent's rule as data over it. The rules are restated from `docs/formats/`; where an agent never
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
+pub mod agent;
 pub mod claude;
 pub mod graph;
 pub mod heal;

@@ -25,6 +25,7 @@
 //! two million entries. Without `verify` the first 64 MiB of text are rebuilt, which is all of most indexes; of the rest
 //! the structure is checked and every full copy is decoded.
 
+pub mod agent;
 pub mod audit;
 pub mod diff;
 pub mod evict;

@@ -10,6 +10,7 @@ use super::input::Input;
 use super::interrupt;
 use super::options::{Output, Policy, Reading};
 use super::status::Status;
+use crate::agents;
 use crate::audit::anchors::{self, Anchor};
 use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
@@ -110,8 +111,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let now = arguments.reading.now();
     let (registrations, _) = liveness::registrations(&input.discovery);
     let live = audit::is_live(&session, &registrations)?;
-    let again = Again::of(&session);
-    let mut examined = Examined::of(session);
+    let agent = agents::of_session(&session);
+    let again = Again::of(&session, agent);
+    let mut examined = Examined::of(session, agent);
     let mut audit = keep::judge(0, &Context::new(&examined, live, now, PLACES), &gate);
     if mend::has_open(audit.findings(), &examined.session.path) {
         audit.try_mends(again.read(&meter)?, now, &meter)?;

@@ -125,7 +125,7 @@ fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::
         shape_of(file.kind),
         meter,
     ) {
-        Ok(session) => Ok(Turns::of(&session)),
+        Ok(session) => Ok(Turns::of(&session, agents::of_session(&session))),
         Err(e) if e.kind() == ErrorKind::Interrupted => Ok(Turns::default()),
         Err(e) => Err(e.into()),
     }

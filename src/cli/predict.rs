@@ -10,6 +10,7 @@ use super::input::Input;
 use super::interrupt;
 use super::options::{Format, Output, Reading};
 use super::status::Status;
+use crate::agents;
 use crate::audit::{self, PLACES, keep};
 use crate::predict::{self, Around};
 use crate::report::{predict_json, predict_table};
@@ -53,7 +54,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let now = arguments.reading.now();
     let (registrations, _) = liveness::registrations(&input.discovery);
     let live = audit::is_live(&session, &registrations)?;
-    let examined = Examined::of(session);
+    let agent = agents::of_session(&session);
+    let examined = Examined::of(session, agent);
     let Examined { session, request, .. } = &examined;
     let context = Context::new(&examined, live, now, PLACES);
     let audit = keep::judge(0, &context, &Gate::default());
@@ -61,6 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         store: input.discovery.roots.first().and_then(|root| root.store.as_deref()),
         registrations: &registrations,
         tail: arguments.tail.map(|n| n as usize),
+        agent,
         meter: &meter,
     };
     let prediction = predict::predict(session, request, around);

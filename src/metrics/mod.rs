@@ -1,5 +1,6 @@
 //! Figures that say what they count: stock and flow, usage, distributions, the readers side by side, the field census.
 
+pub mod agent;
 pub mod catalogue;
 pub mod census;
 pub mod checkpoints;

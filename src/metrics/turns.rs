@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use super::agent::Metering;
 use super::figure::{Cost, Flow, Ratio, Stock};
 use super::records::UserSort;
 use super::usage::{Definition, Flows, ModelUsage, SessionUsage, Source, prompt, response, spent};
@@ -145,8 +146,8 @@ pub struct Turns {
 
 impl Turns {
     /// Of a session.
-    pub fn of(session: &Session) -> Turns {
-        let mut turns = Turns { turns: collect(session), ..Turns::default() };
+    pub fn of(session: &Session, agent: &dyn Metering) -> Turns {
+        let mut turns = Turns { turns: collect(session, agent), ..Turns::default() };
         let dearest = |weight: &dyn Fn(&Turn) -> u64| {
             let all = turns.turns.iter().enumerate().map(|(n, turn)| (weight(turn), std::cmp::Reverse(n)));
             all.max().filter(|(weight, _)| *weight > 0).map(|(_, n)| n.0)
@@ -161,8 +162,8 @@ impl Turns {
     }
 }
 
-fn collect(session: &Session) -> Vec<Turn> {
-    let usage = &SessionUsage::of(session);
+fn collect(session: &Session, agent: &dyn Metering) -> Vec<Turn> {
+    let usage = &SessionUsage::of(session, agent);
     if session.shape == Shape::Legacy {
         return Vec::new();
     }

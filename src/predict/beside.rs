@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::Around;
 use super::states::{Outcome, State, counted, is_blank, quoted};
-use crate::agents;
-use crate::dialect::Dialect;
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
@@ -77,7 +75,7 @@ pub(super) fn sidechains(session: &Session, around: Around<'_>) -> State {
 /// Whether a transcript has its end anywhere; none when the agent passes it over: it is empty, or a line of it is null,
 /// at which the agent's reader throws.
 fn how_it_ended(source: &Source, around: Around<'_>) -> std::io::Result<Option<bool>> {
-    let facts = pass::read_cut(source, agents::of(Dialect::Sid), Cut::TrimmedLines, around.meter)?;
+    let facts = pass::read_cut(source, around.agent, Cut::TrimmedLines, around.meter)?;
     if facts.records.iter().any(|r| r.has(flag::IS_NULL)) || (facts.records.is_empty() && facts.lines.bad == 0) {
         return Ok(None);
     }

@@ -15,6 +15,7 @@
 //! What cleaning drops and what the model is shown come from `request`, so that `scan`, `chain` and this command cannot
 //! disagree.
 
+pub mod agent;
 mod beside;
 mod claude;
 pub mod ended;
@@ -33,6 +34,7 @@ use crate::request::{CleanupPass, Request, tail};
 use crate::session::{Session, Shape};
 use crate::store::Registration;
 use crate::store::meter::Meter;
+use agent::Resume;
 pub use ended::Ended;
 pub use states::{Outcome, State};
 
@@ -45,6 +47,8 @@ pub struct Around<'a> {
     pub registrations: &'a [Registration],
     /// How many messages of a safe tail were asked for; none: as many as the agent itself would take.
     pub tail: Option<usize>,
+    /// What answers for the session's agent.
+    pub agent: &'static dyn Resume,
     /// Stops the reading of sidechains.
     pub meter: &'a Meter,
 }

@@ -4,7 +4,6 @@
 //! What only one agent has stays in numbered slots of its own ([`Field::Kept`]) until its `classify` looks at them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::ops::Range;
 
 use super::document::Document;
@@ -12,13 +11,10 @@ use super::facts::{BlockKind, Kind, Record};
 use super::json::{Grammar, Kind as Json, decode};
 use super::keys::Keys;
 use super::value::Value;
-use crate::dialect::Dialect;
+use crate::store::agent::Home;
 
 /// What reading the files of one agent has to know of it.
-pub trait Records: fmt::Debug + Send + Sync {
-    /// Which agent it is, for the rooms that still ask that.
-    fn dialect(&self) -> Dialect;
-
+pub trait Records: Home {
     /// What its keys mean.
     fn keys(&self) -> &'static FieldTable;
 

@@ -9,6 +9,7 @@
 //! holds the text as pieces of the file and new bytes, `places` leads back to the file; `made` is all that is made up;
 //! `checkpoints` plans for indexes. `proof` holds a result against its plan before it takes the file's place.
 
+pub mod agent;
 mod asked;
 pub mod bytes;
 pub mod checkpoints;

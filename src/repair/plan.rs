@@ -285,9 +285,8 @@ impl Planner<'_> {
         }
         let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
         let text = now.text.spliced(&splices);
-        let Session { path, agent, shape, .. } = &now.examined.session;
-        let session = Session::read(path.clone(), text.source(), *agent, *shape, self.meter)?;
-        let examined = Examined::of(session);
+        let Session { path, shape, .. } = &now.examined.session;
+        let examined = Examined::read(path.clone(), text.source(), now.examined.agent, *shape, self.meter)?;
         let state = state(&examined, self.options);
         let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
         for edit in way {

@@ -5,6 +5,7 @@
 //! it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in `clean`, the tail it shows in `tail`.
 //! Whether the API would take the result is for the rules to say.
 
+pub mod agent;
 pub mod autopsy;
 pub mod clean;
 pub mod pairing;
@@ -13,6 +14,8 @@ pub mod turns;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+
+use agent::Sender;
 
 use crate::chain::Mode;
 use crate::dialect::Dialect;
@@ -143,7 +146,7 @@ pub struct Request {
 
 impl Request {
     /// What this session's agent would send.
-    pub fn new(session: &Session) -> Request {
+    pub fn new(session: &Session, _agent: &dyn Sender) -> Request {
         let mut sent = Request {
             api: api(session),
             rows: Vec::new(),

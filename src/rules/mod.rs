@@ -3,6 +3,7 @@
 //! A rule is declared once, as a `static` in its family's file, and the family's `check` makes findings of it. Rules know
 //! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
 
+pub mod agent;
 pub mod baseline;
 pub mod census;
 pub mod chain;
@@ -24,15 +25,22 @@ use crate::chain::heal::Healed;
 use crate::finding::{Finding, Place};
 use crate::metrics::usage::SessionUsage;
 use crate::request::Request;
-use crate::session::Session;
+use crate::session::{Session, Shape};
+use crate::store::Source;
+use crate::store::meter::Meter;
 pub use crate::text::counted;
+use agent::Judged;
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
 
 /// A session with what follows from it, each made once: what its agent would send next, and what it used.
 #[derive(Debug)]
 pub struct Examined {
     /// The session.
     pub session: Session,
+    /// Whose it is.
+    pub agent: &'static dyn Judged,
     /// What its agent would send after a resume.
     pub request: Request,
     /// What it used.
@@ -40,16 +48,30 @@ pub struct Examined {
 }
 
 impl Examined {
+    /// Reads a session, and makes what follows from it.
+    ///
+    /// # Errors
+    /// As [`Session::read`].
+    pub fn read(
+        path: PathBuf,
+        source: Source,
+        agent: &'static dyn Judged,
+        shape: Shape,
+        meter: &Meter,
+    ) -> io::Result<Self> {
+        Ok(Examined::of(Session::read(path, source, agent, shape, meter)?, agent))
+    }
+
     /// Makes what follows from a session.
-    pub fn of(session: Session) -> Self {
-        Examined { request: Request::new(&session), usage: SessionUsage::of(&session), session }
+    pub fn of(session: Session, agent: &'static dyn Judged) -> Self {
+        Examined { request: Request::new(&session, agent), usage: SessionUsage::of(&session, agent), session, agent }
     }
 
     /// The same session as if its agent had taken another leaf. What it used stays.
     #[must_use]
     pub fn following(self, chain: Chain) -> Self {
         let session = self.session.following(chain);
-        Examined { request: Request::new(&session), session, ..self }
+        Examined { request: Request::new(&session, self.agent), session, ..self }
     }
 }
 
@@ -58,6 +80,8 @@ impl Examined {
 pub struct Context<'a> {
     /// The session.
     pub session: &'a Session,
+    /// Whose it is.
+    pub agent: &'static dyn Judged,
     /// What its agent would send after a resume.
     pub request: &'a Request,
     /// What it used.
@@ -85,8 +109,8 @@ pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>)
 impl<'a> Context<'a> {
     /// Of a session as it was examined.
     pub fn new(examined: &'a Examined, live: bool, now: i64, places: usize) -> Self {
-        let Examined { session, request, usage } = examined;
-        Context { session, request, usage, live, now, places }
+        let Examined { session, agent, request, usage } = examined;
+        Context { session, agent: *agent, request, usage, live, now, places }
     }
 
     /// The place of a record: line, bytes, id.

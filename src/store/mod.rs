@@ -5,6 +5,7 @@
 //! `handle`s. `liveness` asks who may be writing. `source` and `lines` hand out bytes, `meter` says how far a run has
 //! come. Nothing here knows what a record means, and nothing writes.
 
+pub mod agent;
 mod classify;
 mod discover;
 mod handle;

@@ -19,8 +19,8 @@ fn judge(bytes: &[u8]) {
         for shape in [Shape::Main, Shape::Subagent, Shape::Legacy] {
             let source = Source::from_bytes(bytes);
             let path = PathBuf::from("5e55c0de-0000-4000-8000-000000000001.jsonl");
-            let session =
-                Session::read(path, source, agents::reader(dialect, shape), shape, &Meter::default()).unwrap();
+            let agent = agents::reader(dialect, shape);
+            let session = Session::read(path, source, agent, shape, &Meter::default()).unwrap();
             let facts = &session.facts;
             let kept = session.chain.adopted.iter().chain(&session.chain.messages);
             assert!(kept.copied().all(|n| (n as usize) < facts.records.len()), "{dialect}: a record that is not there");
@@ -33,7 +33,7 @@ fn judge(bytes: &[u8]) {
                 let last = facts.records.last().map_or(0, |r| u64::from(r.line));
                 assert!(last <= lines, "{dialect}: line {last} of {lines}");
             }
-            let examined = Examined::of(session);
+            let examined = Examined::of(session, agent);
             let context = Context::new(&examined, false, 0, 20);
             let (findings, healed) = rules::session_findings(&context);
             let resume = rules::resume::judge(&context, &findings, healed.as_ref());

@@ -80,12 +80,12 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
         let (path, source) = (discovery.path(file), discovery.open(file).unwrap());
         let agent = agents::reader(file.dialect.unwrap(), shape);
         let session = Session::read(path, source, agent, shape, &Meter::default()).unwrap();
-        let examined = Examined::of(session);
+        let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live.unwrap_or(false), now, 20);
         findings.extend(session_findings(&context).0);
         collector.add(&examined.session, n, &discovery, live.unwrap_or(false));
     }
-    let report = check_store(&discovery, collector, &registrations, now, agents::of);
+    let report = check_store(&discovery, collector, &registrations, now, |dialect| agents::of(dialect));
     assert_eq!(report.errors, []);
     for (file, finding) in &report.findings {
         assert!(finding.path.is_some(), "{} has a path", finding.rule.code);

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::Claude;
 use crate::agents::{client_words, cut_by_length, wire};
-use crate::dialect::Dialect;
 use crate::record::agent::{Cut, Empty, Field, FieldTable, Records, Seen, Slot, Speaker, Trouble, UsageField};
 use crate::record::document::Document;
 use crate::record::facts::{BlockKind, Kind, Record, flag};
@@ -86,10 +85,6 @@ static BOUNDARY: Keys<Slot> = Keys::new(&[&[
 ]]);
 
 impl Records for Claude {
-    fn dialect(&self) -> Dialect {
-        Dialect::Claude
-    }
-
     fn keys(&self) -> &'static FieldTable {
         &KEYS
     }

@@ -2,7 +2,15 @@
 
 use crate::dialect::Dialect;
 
+mod files;
+mod home;
+mod loader;
+mod meter;
 mod records;
+mod request;
+mod resume;
+mod rules;
+mod writer;
 
 /// pi, or an agent that is pi with other values.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::Pi;
 use crate::agents::{client_words, cut_by_length};
-use crate::dialect::Dialect;
 use crate::record::agent::{BlockField, Cut, Empty, Field, FieldTable, Records, Seen, Speaker, Trouble, UsageField};
 use crate::record::document::Document;
 use crate::record::facts::{BlockKind, Kind, Record, flag};
@@ -72,10 +71,6 @@ static KEYS: FieldTable = FieldTable {
 };
 
 impl Records for Pi {
-    fn dialect(&self) -> Dialect {
-        self.dialect
-    }
-
     fn keys(&self) -> &'static FieldTable {
         &KEYS
     }

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::Sid;
 use crate::agents::{client_words, cut_by_length, wire};
-use crate::dialect::Dialect;
 use crate::record::agent::{
     BlockField, Cut, Empty, Field, FieldTable, Records, Seen, Slot, Speaker, Trouble, UsageField,
 };
@@ -75,10 +74,6 @@ static META: Keys<Slot> = Keys::new(&[&[
 ]]);
 
 impl Records for Sid {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sid
-    }
-
     fn keys(&self) -> &'static FieldTable {
         &KEYS
     }

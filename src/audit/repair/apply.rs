@@ -218,7 +218,7 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
     };
     let read = || {
         let source = Source::open(proof.bytes)?;
-        Session::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter).map(Examined::of)
+        Examined::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter)
     };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {

@@ -93,7 +93,7 @@ impl<'a> Known<'a> {
         let (dialect, shape) =
             *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
         let agent = agents::reader(dialect, shape);
-        Session::read(session.to_owned(), source, agent, shape, &Meter::default()).map(Examined::of)
+        Examined::read(session.to_owned(), source, agent, shape, &Meter::default())
     }
 
     fn plan_options(&self) -> plan::Options {

@@ -17,7 +17,7 @@ use super::left::why_left;
 use super::standing::Standing;
 use super::world::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
-use crate::agents;
+use crate::agents::{self, Agent};
 use crate::audit::files::{is_session_or_index, largest_first};
 use crate::audit::layers::folder_name;
 use crate::audit::mend::{self, Again, Mend};
@@ -166,6 +166,7 @@ struct Hand {
     source: Source,
     meta: Metadata,
     session: Session,
+    agent: &'static dyn Agent,
     ids: BTreeSet<String>,
     live: bool,
 }
@@ -197,17 +198,12 @@ impl Work<'_> {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
         };
         let meta = descriptor.metadata()?;
-        let session = Session::read(
-            path.clone(),
-            source.clone(),
-            agents::reader(dialect, shape_of(file.kind)),
-            shape_of(file.kind),
-            self.meter,
-        )?;
+        let agent = agents::reader(dialect, shape_of(file.kind));
+        let session = Session::read(path.clone(), source.clone(), agent, shape_of(file.kind), self.meter)?;
         let ids = if self.guard.asks_for_ids() { ids::all(&session) } else { BTreeSet::new() };
         let known: Vec<&str> = ids.iter().map(String::as_str).collect();
         let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
-        Ok(Some(Hand { path, source, meta, session, ids, live }))
+        Ok(Some(Hand { path, source, meta, session, agent, ids, live }))
     }
 
     /// Whether a finding is to be answered.
@@ -229,7 +225,7 @@ impl Work<'_> {
         self.collector.add(&hand.session, n, self.discovery, hand.live);
         let now = self.options.plan.now;
         let terminated = hand.session.facts.terminated;
-        let examined = Examined::of(hand.session);
+        let examined = Examined::of(hand.session, hand.agent);
         let context = Context::new(&examined, hand.live, now, PLACES);
         let audit = keep::judge(n, &context, &Gate::default());
         let decided = !decided::about(&examined.session, &self.options.plan.relink).is_empty();
@@ -295,7 +291,7 @@ impl Work<'_> {
         if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
             return self.plan_index(n, sum);
         }
-        let Some(Hand { path, source, meta, session, ids, live }) = self.take(n)? else { return Ok(()) };
+        let Some(Hand { path, source, meta, session, agent, ids, live }) = self.take(n)? else { return Ok(()) };
         let (dialect, ids) = (session.dialect, ids.iter().map(String::as_str).collect::<Vec<&str>>());
         let mut options = plan::Options { live, ..self.options.plan.clone() };
         options.relink.leaf = options.relink.leaf.filter(|_| self.one_leaf);
@@ -303,8 +299,8 @@ impl Work<'_> {
         if let Some(world) = self.world {
             options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
         }
-        let again = Again::of(&session);
-        let planned = plan::plan(Examined::of(session), &options, self.meter)?;
+        let again = Again::of(&session, agent);
+        let planned = plan::plan(Examined::of(session, agent), &options, self.meter)?;
         let mut nearest = None;
         if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
             let mut bolder = options.clone();
@@ -358,8 +354,8 @@ impl Work<'_> {
             options.without.append(&mut wrong.again);
             let source = context.source.clone();
             let agent = agents::reader(context.dialect, shape);
-            let session = Session::read(context.path.to_owned(), source, agent, shape, self.meter)?;
-            planned = plan::plan(Examined::of(session), &options, self.meter)?;
+            let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
+            planned = plan::plan(examined, &options, self.meter)?;
             wrong = self.proven(context, &planned, &options)?;
         }
         let again = options.without.iter();
@@ -380,8 +376,8 @@ impl Work<'_> {
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let source = context.source.clone();
         let agent = agents::reader(context.dialect, shape);
-        let session = Session::read(context.path.to_owned(), source, agent, shape, self.meter)?;
-        let both = plan::plan(Examined::of(session), &bolder, self.meter)?;
+        let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
+        let both = plan::plan(examined, &bolder, self.meter)?;
         if !both.answers.contains(code) {
             return Ok(None);
         }
@@ -397,8 +393,7 @@ impl Work<'_> {
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let text = &planned.text;
         let agent = agents::reader(context.dialect, shape);
-        let result =
-            Session::read(context.path.to_owned(), text.source(), agent, shape, self.meter).map(Examined::of)?;
+        let result = Examined::read(context.path.to_owned(), text.source(), agent, shape, self.meter)?;
         let bound = Bound::of(planned.edits.iter().map(|e| &e.edit));
         let promise =
             Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, bound, text };

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 
 use super::FilePlan;
+use crate::agents;
 use crate::record::facts::BlockKind;
 use crate::record::reread::Reread;
 use crate::request::Request;
@@ -32,7 +33,7 @@ pub fn line(plan: &FilePlan) -> String {
 /// The records around each edit. `session` is the file as it was.
 pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
     let records = &session.facts.records;
-    let request = Request::new(session);
+    let request = Request::new(session, agents::of_session(session));
     let pairing = Pairing::new(session, &request);
     let mut slabs: BTreeMap<u32, (Slab, Vec<&'static str>)> = BTreeMap::new();
     let mut edits = Vec::new();

@@ -15,6 +15,7 @@ mod store;
 
 use super::figure::{Cost, Flow, Mixed, Ratio, Stock};
 use crate::dialect::Dialect;
+use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
 
 pub(super) use responses::response;
@@ -245,7 +246,7 @@ const KEPT: usize = 1000;
 
 impl SessionUsage {
     /// Counts a session.
-    pub fn of(session: &Session) -> SessionUsage {
+    pub fn of(session: &Session, _agent: &dyn Metering) -> SessionUsage {
         let mut usage = SessionUsage::default();
         if session.shape == Shape::Legacy {
             return usage;

@@ -12,6 +12,7 @@ use std::io;
 
 use super::responses::{key, model_name, model_number, there};
 use super::{Definition, Flows, ModelUsage, SessionUsage, Source, Stocks};
+use crate::metrics::agent::Metering;
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::record::facts::{Record, Usage};
 use crate::record::hashed::ByHash;
@@ -235,8 +236,8 @@ impl StoreUsage {
     }
 
     /// Of a file that is read a second time, those of its responses whose first bits several files have in common.
-    fn again(&mut self, file: u32, session: &Session, bits: &[u64]) -> Vec<(u64, Counted)> {
-        let (facts, usage) = (&session.facts, SessionUsage::of(session));
+    fn again(&mut self, file: u32, session: &Session, agent: &dyn Metering, bits: &[u64]) -> Vec<(u64, Counted)> {
+        let (facts, usage) = (&session.facts, SessionUsage::of(session, agent));
         // The row of each model of this session: looked up once a model, not once a response.
         let mut places: HashMap<u32, u32> = HashMap::new();
         let mut found = Vec::new();
@@ -279,13 +280,13 @@ impl StoreUsage {
 
     /// Ends the counting: reads the files that have responses in common a second time, and leaves one copy of each.
     /// A file that cannot be read again keeps what it counted.
-    pub fn finish(&mut self, read: impl Fn(u32) -> io::Result<Session>) {
+    pub fn finish(&mut self, read: impl Fn(u32) -> io::Result<(Session, &'static dyn Metering)>) {
         let (bits, files) = self.in_common();
         (self.known, self.snapshots) = (Known::default(), ByHash::default());
         let mut stays: ByHash<Counted> = ByHash::default();
         for file in files {
-            let Ok(session) = read(file) else { continue };
-            for (key, new) in self.again(file, &session, &bits) {
+            let Ok((session, agent)) = read(file) else { continue };
+            for (key, new) in self.again(file, &session, agent, &bits) {
                 let counted = match stays.get(&key) {
                     Some(&held) => self.once(held, new),
                     None => new,

@@ -36,7 +36,7 @@ use std::path::PathBuf;
 use super::{Collector, Context};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule};
-use crate::record::agent::Records;
+use crate::rules::agent::Judged;
 use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
 
 pub use alias::Aliases;
@@ -119,7 +119,7 @@ pub fn check_store(
     collected: StoreCollector,
     registrations: &[Registration],
     now: i64,
-    agent_of: fn(Dialect) -> &'static dyn Records,
+    agent_of: fn(Dialect) -> &'static dyn Judged,
 ) -> StoreReport {
     let collected = collected.finish();
     let mut sample = collected.sample;
@@ -160,7 +160,7 @@ struct World<'a> {
     registrations: &'a [Registration],
     now: i64,
     /// What answers for an agent, where a file is read again.
-    agent_of: fn(Dialect) -> &'static dyn Records,
+    agent_of: fn(Dialect) -> &'static dyn Judged,
     aliases: &'a Aliases,
     /// The stores of which a whole home was read.
     whole: HashSet<u32>,

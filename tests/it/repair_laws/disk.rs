@@ -178,7 +178,7 @@ fn an_undo_carries_over_what_was_appended_since() {
     let path = house.put(&whole, "20260801-090000-00000001.jsonl");
     let done = house.repair(&path, Fix::Links);
     assert_eq!(done.applied.len(), 1, "{done:?}");
-    let session = whole.session(&std::fs::read(&path).unwrap());
+    let session = whole.examined(&std::fs::read(&path).unwrap()).session;
     let tail = session.id(session.chain.leaf.unwrap()).unwrap().lossy();
     let line = format!(
         "{{\"type\":\"user_message\",\"message\":{{\"role\":\"user\",\"content\":\"on we go\"}},\
@@ -208,7 +208,7 @@ fn late_lines_are_brought_over_by_the_next_run() {
     let path = house.put(&whole, "20260801-090000-00000001.jsonl");
     let done = house.repair(&path, Fix::Links);
     let retained = done.applied[0].retained.clone();
-    let session = whole.session(&std::fs::read(&path).unwrap());
+    let session = whole.examined(&std::fs::read(&path).unwrap()).session;
     let tail = session.id(session.chain.leaf.unwrap()).unwrap().lossy();
     let line = format!(
         "{{\"type\":\"metadata\",\"key\":\"k\",\"value\":1,\"timestamp\":\"2026-08-01T10:00:00.000Z\",\

@@ -50,7 +50,7 @@ fn run(path: &Path, locked: &Locked) -> Result<repair::Applying, String> {
 /// A session of sid-code with a line in it that nobody reads, and the id that its next record names.
 fn damaged(path: &Path, seed: u64) -> (usize, String) {
     let whole = healthy(seed).remove(2);
-    let session = whole.session(&whole.bytes);
+    let session = whole.examined(&whole.bytes).session;
     let tail = session.id(session.chain.leaf.unwrap()).unwrap().lossy();
     let messages = session.chain.messages.len();
     let at = memchr::memchr(b'\n', &whole.bytes).unwrap() + 1;
@@ -159,7 +159,7 @@ fn race(runs: u32, holds: bool) -> Tally {
 
         let case = Case { name: String::new(), bytes: Vec::new(), dialect: Dialect::Sid, shape: Shape::Main };
         let wanted = before + written as usize;
-        let loads = || case.session(&std::fs::read(&path).unwrap()).chain.messages.len();
+        let loads = || case.examined(&std::fs::read(&path).unwrap()).session.chain.messages.len();
         tally.shorter += u32::from(loads() < wanted);
         run(&path, &locked).unwrap_or_else(|why| panic!("race {n}: the next run: {why}"));
         tally.still_shorter += u32::from(loads() < wanted);

@@ -58,14 +58,14 @@ struct Case {
 }
 
 impl Case {
-    fn session(&self, bytes: &[u8]) -> Session {
+    fn examined(&self, bytes: &[u8]) -> Examined {
         let path = PathBuf::from("/store/session.jsonl");
         let source = Source::from_bytes(bytes);
-        Session::read(path, source, agents::reader(self.dialect, self.shape), self.shape, &Meter::default()).unwrap()
+        Examined::read(path, source, agents::reader(self.dialect, self.shape), self.shape, &Meter::default()).unwrap()
     }
 
     fn plan(&self, options: &Options) -> Plan {
-        plan::plan(Examined::of(self.session(&self.bytes)), options, &Meter::default()).unwrap()
+        plan::plan(self.examined(&self.bytes), options, &Meter::default()).unwrap()
     }
 }
 
@@ -108,11 +108,11 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
     let class = plan.edits.iter().map(|e| e.edit.class).max();
     let bound = Bound::of(plan.edits.iter().map(|e| &e.edit));
     let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, bound, text: &plan.text };
-    let wrong = proof::repaired(&promise, Examined::of(case.session(&new)), &options, None, &Meter::default()).unwrap();
+    let wrong = proof::repaired(&promise, case.examined(&new), &options, None, &Meter::default()).unwrap();
     if !wrong.told.is_empty() {
         return Err(format!("does not pass its proof: {:?}; edits {}", wrong.told, told(&plan)));
     }
-    let (before, after) = (case.session(&case.bytes), case.session(&new));
+    let (before, after) = (case.examined(&case.bytes).session, case.examined(&new).session);
     if class <= Some(Fix::Links) {
         let (was, is) = (before.chain.messages.len(), after.chain.messages.len());
         if is < was {

@@ -17,7 +17,7 @@ use sid_audit::agents;
 use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fact, Finding, Severity};
 use sid_audit::rules::{Collector, Context, Examined, chain, legal, lines, messages, tools};
-use sid_audit::session::{Session, Shape};
+use sid_audit::session::Shape;
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
 use sid_audit::verdict::ApiVerdict;
@@ -25,7 +25,7 @@ use sid_audit::verdict::ApiVerdict;
 /// A session from bytes.
 fn session(dialect: Dialect, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
     let (source, agent) = (Source::from_bytes(bytes), agents::reader(dialect, shape));
-    Examined::of(Session::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap())
+    Examined::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap()
 }
 
 /// What T and M say of it, and the verdict.

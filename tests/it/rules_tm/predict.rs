@@ -9,7 +9,7 @@ use sid_audit::request::autopsy::call_id;
 use sid_audit::request::clean::Integrity;
 use sid_audit::request::{self, tail};
 use sid_audit::rules::Examined;
-use sid_audit::session::{Session, Shape};
+use sid_audit::session::Shape;
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
 use std::path::Path;
@@ -58,8 +58,8 @@ fn a_resume_is_predicted_as_the_agent_does_it() {
         }
         let shape = if name.ends_with(".json") { Shape::Legacy } else { Shape::Main };
         let source = Source::open(&path).unwrap();
-        let session = Session::read(path, source, agents::of(Dialect::Sid), shape, &Meter::default()).unwrap();
-        assert_eq!(predicted(&Examined::of(session)), expected, "{name}");
+        let examined = Examined::read(path, source, agents::of(Dialect::Sid), shape, &Meter::default()).unwrap();
+        assert_eq!(predicted(&examined), expected, "{name}");
         seen += 1;
     }
     assert!(seen >= 16, "{seen} files");

@@ -1,0 +1,6 @@
+//! Claude Code: what only its sessions can have.
+
+use super::Claude;
+use crate::rules::agent::Judged;
+
+impl Judged for Claude {}

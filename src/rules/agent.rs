@@ -1,0 +1,6 @@
+//! What this room asks of an agent: what only its sessions can have, and what it does with what others have too.
+
+use crate::predict::agent::Resume;
+
+/// What this room has to know of an agent.
+pub trait Judged: Resume {}
