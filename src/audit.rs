@@ -24,10 +24,11 @@ use std::path::PathBuf;
 
 use crate::chain::Mode;
 use crate::dialect::Dialect;
-use crate::finding::Finding;
+use crate::finding::{Finding, Rule};
 use crate::metrics::census::FieldVerdict;
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::usage::StoreUsage;
+use crate::repair::agent::Writer;
 use crate::rules::Examined;
 use crate::rules::gate::Gate;
 use crate::session::Shape;
@@ -99,8 +100,8 @@ pub struct Extra {
     pub effective: Option<String>,
     /// How that is known.
     pub by: Option<FormatBy>,
-    /// The findings that make the API verdict.
-    pub api_codes: Vec<&'static str>,
+    /// The rules that make the API verdict.
+    pub api_rules: Vec<&'static Rule>,
     /// Its findings, in file order.
     pub findings: Vec<Finding>,
     /// The repairs that have a plan for it.
@@ -160,7 +161,12 @@ impl SessionAudit {
     ///
     /// # Errors
     /// When the session's bytes cannot be read again.
-    pub fn try_mends(&mut self, examined: Examined, now: i64, meter: &Meter) -> std::io::Result<()> {
+    pub fn try_mends(
+        &mut self,
+        examined: (Examined, &'static dyn Writer),
+        now: i64,
+        meter: &Meter,
+    ) -> std::io::Result<()> {
         let mends = mend::of_session(examined, self.findings(), (self.live, now), meter)?;
         if let Some(extra) = &mut self.extra {
             extra.mends = mends;

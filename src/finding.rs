@@ -1,8 +1,12 @@
 //! What a rule says: code, place, facts. How it is worded and whether it is shown is decided elsewhere
 //! (`rules::registry` holds the text, the gate in `rules` the policy, `report` the words on the page).
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+
 use crate::text::Text;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// How bad a finding is for this agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, clap::ValueEnum)]
@@ -82,6 +86,190 @@ pub struct Rule {
     pub since: &'static str,
     /// The text under its fixed headings.
     pub doc: Doc,
+}
+
+/// What a rule is about: the letter of its code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Lines and bytes.
+    Lines,
+    /// The chain.
+    Chain,
+    /// Tool calls and results.
+    Tools,
+    /// Messages.
+    Messages,
+    /// Sessions and stores.
+    Store,
+    /// Usage.
+    Usage,
+    /// The field census.
+    Census,
+    /// Checkpoints.
+    Checkpoints,
+}
+
+impl Rule {
+    /// What it is about.
+    pub fn family(&self) -> Family {
+        match self.code.as_bytes().first() {
+            Some(b'L') => Family::Lines,
+            Some(b'C') => Family::Chain,
+            Some(b'T') => Family::Tools,
+            Some(b'M') => Family::Messages,
+            Some(b'S') => Family::Store,
+            Some(b'U') => Family::Usage,
+            Some(b'F') => Family::Census,
+            _ => Family::Checkpoints,
+        }
+    }
+}
+
+/// A rule is known by its code: two declarations never share one.
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.code == other.code
+    }
+}
+
+impl Eq for Rule {}
+
+impl PartialOrd for Rule {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Rule {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.code.cmp(other.code)
+    }
+}
+
+/// Its code.
+impl fmt::Display for Rule {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.code)
+    }
+}
+
+/// As its code.
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.code)
+    }
+}
+
+/// The codes of some rules in one line.
+pub fn codes(rules: &[&Rule]) -> String {
+    rules.iter().map(|rule| rule.code).collect::<Vec<_>>().join(", ")
+}
+
+/// How much a finding weighs on the verdict whether the next prompt would be answered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Weight {
+    /// Not in the request, or of no consequence there.
+    Noted,
+    /// The tool is running, or its result is being written.
+    InFlight,
+    /// Something is lost, whatever the API says.
+    Warned,
+    /// The agent leaves it out or makes something up before it sends.
+    Healed,
+    /// The API refuses the request.
+    Refused,
+    /// The agent itself fails on it, whatever the provider.
+    Breaks,
+}
+
+/// How much a finding weighs on the verdict what a resume brings back.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Loss {
+    /// It costs no message.
+    Nothing,
+    /// Messages do not come back.
+    Some,
+    /// No message comes back.
+    All,
+}
+
+/// What brought a finding about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cause {
+    /// Another finding: its rule, and its line where it has one.
+    Finding(&'static Rule, Option<u64>),
+    /// One of the fixed words.
+    Word(&'static str),
+}
+
+impl Cause {
+    /// A finding of this rule at a line.
+    pub fn at(rule: &'static Rule, line: impl Into<u64>) -> Self {
+        Cause::Finding(rule, Some(line.into()))
+    }
+}
+
+impl From<&'static str> for Cause {
+    fn from(word: &'static str) -> Self {
+        Cause::Word(word)
+    }
+}
+
+impl From<&'static Rule> for Cause {
+    fn from(rule: &'static Rule) -> Self {
+        Cause::Finding(rule, None)
+    }
+}
+
+/// `L106@12`, `L106` or the word.
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Finding(rule, Some(line)) => write!(out, "{rule}@{line}"),
+            Cause::Finding(rule, None) => write!(out, "{rule}"),
+            Cause::Word(word) => out.write_str(word),
+        }
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+/// When the clean-up of an agent deletes files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// At its next start.
+    NextStart,
+    /// At a start within a week.
+    Soon,
+}
+
+impl When {
+    /// The words in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            When::NextStart => "next start",
+            When::Soon => "within 7 days",
+        }
+    }
+}
+
+/// That the clean-up of an agent deletes files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Deletion {
+    /// The files, at most so many as a report names.
+    pub files: Vec<String>,
+    /// Why it takes them.
+    pub reason: String,
+    /// When it does.
+    pub when: When,
+    /// The setting that decides.
+    pub setting: String,
+    /// The time from which on it does, or words for it.
+    pub date: String,
 }
 
 /// Where something stands in a file. Lines count from 1, blank lines included; offsets and lengths are bytes.
@@ -201,11 +389,23 @@ pub struct Finding {
     pub place: Place,
     /// The file, when it is not the session that the finding is listed under.
     pub path: Option<Box<std::path::Path>>,
-    /// What brought it about, where that is known: another finding (`L106@12`) or one of the fixed words.
-    pub cause: Option<String>,
+    /// What brought it about, where that is known.
+    pub cause: Option<Cause>,
+    /// How much it weighs on the verdict whether the next prompt would be answered.
+    pub api: Weight,
+    /// How much it weighs on the verdict what a resume brings back.
+    pub loss: Loss,
+    /// The parent that is missing.
+    pub missing_parent: Option<Text>,
+    /// The leaf that another one took the place of.
+    pub left_leaf: Option<Text>,
+    /// The content blocks that it is about, by their places in the record's content.
+    pub blocks: Vec<u32>,
+    /// That an agent's clean-up deletes files.
+    pub deletion: Option<Box<Deletion>>,
     /// What this agent does with it.
     pub effect: String,
-    /// Ids, places, sizes and times.
+    /// Ids, places, sizes and times: for reports, nothing is decided by them.
     pub facts: Vec<(&'static str, Fact)>,
     /// How many there are, when one finding stands for several.
     pub count: Option<u64>,
@@ -222,12 +422,27 @@ impl Rule {
             place,
             path: None,
             cause: None,
+            api: Weight::Noted,
+            loss: Loss::Nothing,
+            missing_parent: None,
+            left_leaf: None,
+            blocks: Vec::new(),
+            deletion: None,
             effect: String::new(),
             facts: Vec::new(),
             count: None,
             more: None,
         }
     }
+}
+
+/// Findings at warning or above by rule, those not listed included.
+pub fn loud(findings: &[Finding]) -> BTreeMap<&'static Rule, u64> {
+    let mut counts = BTreeMap::new();
+    for f in findings.iter().filter(|f| f.severity >= Severity::Warning) {
+        *counts.entry(f.rule).or_default() += 1 + f.more.unwrap_or(0);
+    }
+    counts
 }
 
 impl Finding {
@@ -247,7 +462,7 @@ impl Finding {
 
     /// The same finding with what brought it about.
     #[must_use]
-    pub fn cause(mut self, cause: impl Into<String>) -> Self {
+    pub fn cause(mut self, cause: impl Into<Cause>) -> Self {
         self.cause = Some(cause.into());
         self
     }
@@ -273,33 +488,51 @@ impl Finding {
         self
     }
 
-    /// The words of one of its facts; none when there is no such fact, or it is no list of words.
-    pub fn words(&self, name: &str) -> &[String] {
-        let fact = self.facts.iter().find(|(n, _)| *n == name).map(|(_, fact)| fact);
-        if let Some(Fact::Words(words)) = fact { words } else { &[] }
+    /// The same finding, of this weight for the API.
+    #[must_use]
+    pub fn weighs(mut self, weight: Weight) -> Self {
+        self.api = weight;
+        self
     }
 
-    /// The word of one of its facts.
-    pub fn word(&self, name: &str) -> Option<&str> {
-        let fact = self.facts.iter().find(|(n, _)| *n == name).map(|(_, fact)| fact);
-        if let Some(Fact::Word(word)) = fact { Some(word) } else { None }
+    /// The same finding with what it costs a resume.
+    #[must_use]
+    pub fn loses(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
     }
 
-    /// The files that one finding is about, where it stands for several.
-    pub fn files(&self) -> impl Iterator<Item = &str> {
-        self.words("files").iter().map(String::as_str)
+    /// The same finding, about a parent that is missing.
+    #[must_use]
+    pub fn missing_parent(mut self, parent: Text) -> Self {
+        let fact = Fact::from(&parent);
+        self.missing_parent = Some(parent);
+        self.fact("missing_parent", fact)
+    }
+
+    /// The same finding, about one more content block.
+    #[must_use]
+    pub fn block(mut self, index: u32) -> Self {
+        self.blocks.push(index);
+        self.fact("block", index)
+    }
+
+    /// The same finding, about files that an agent's clean-up deletes.
+    #[must_use]
+    pub fn deletion(mut self, deletion: Deletion) -> Self {
+        let Deletion { files, reason, when, setting, date } = deletion.clone();
+        self.deletion = Some(Box::new(deletion));
+        let finding = self.fact("files", files).fact("reason", reason).fact("when", when.name());
+        finding.fact("setting", setting).fact("date", date)
     }
 
     /// Whether this rule speaks.
-    pub fn is(&self, rule: &'static Rule) -> bool {
-        std::ptr::eq(self.rule, rule)
+    pub fn is(&self, rule: &Rule) -> bool {
+        self.rule == rule
     }
 
-    /// `L106@12`: how another finding names this one as its cause.
-    pub fn name_at_line(&self) -> String {
-        match self.place.line {
-            Some(line) => format!("{}@{line}", self.rule.code),
-            None => self.rule.code.to_owned(),
-        }
+    /// How another finding names this one as its cause.
+    pub fn as_cause(&self) -> Cause {
+        Cause::Finding(self.rule, self.place.line)
     }
 }

@@ -3,6 +3,8 @@
 use crate::record::agent::BlockField;
 use crate::record::facts::BlockKind;
 use crate::record::keys::{Key, key};
+use crate::repair::links::quoted;
+use crate::repair::made::UNKNOWN_OUTCOME;
 
 /// Keys of a content block.
 pub(super) const BLOCK: &[Key<BlockField>] = &[
@@ -41,4 +43,13 @@ pub(super) fn block_kind(type_name: &[u8]) -> BlockKind {
         other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => BlockKind::Server,
         _ => BlockKind::Other,
     }
+}
+
+/// The blocks that answer calls, given by their ids as JSON, with a result that says the outcome is unknown.
+pub(super) fn results(calls: &[(String, String)]) -> Vec<String> {
+    let content = quoted(UNKNOWN_OUTCOME);
+    let result = |(id, _): &(String, String)| {
+        format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content},"is_error":true}}"#)
+    };
+    calls.iter().map(result).collect()
 }

@@ -3,15 +3,11 @@
 
 use super::SessionAudit;
 use super::keep::Format;
-use crate::finding::Finding;
-use crate::rules::chain::in_other_session;
+use crate::finding::{Finding, Rule};
+use crate::rules::chain::{MISSING_PARENT, in_other_session};
 use crate::rules::gate::Gate;
-use crate::rules::store::StoreReport;
+use crate::rules::store::{FOREIGN_RECORDS, StoreReport};
 use crate::store::Discovery;
-
-/// The code of a missing parent, which only the whole store can tell from a parent in another session. A gate that keeps
-/// the second and not the first must not lose it before that is known.
-pub(super) const MISSING_PARENT: &str = "C201";
 
 /// Joins them. Returns what belongs to no session. `sessions` are sorted by file.
 pub(super) fn join(
@@ -26,15 +22,15 @@ pub(super) fn join(
         let Some(extra) = sessions[n].extra.as_mut() else { continue };
         let Some(other) = discovery.files.get(found.other as usize).map(|file| discovery.path(file)) else { continue };
         let line = Some(u64::from(found.line));
-        let of = |code: &str, f: &Finding| f.rule.code == code && f.place.line == line;
+        let of = |rule: &Rule, f: &Finding| f.is(rule) && f.place.line == line;
         // Nothing was lost: the record is there. Where a whole run is another session's, that is why.
-        let run = extra.findings.iter().find(|f| of("S508", f)).map(Finding::name_at_line);
-        let Some(missing) = extra.findings.iter_mut().find(|f| of(MISSING_PARENT, f)) else { continue };
-        let before = missing.name_at_line();
+        let run = extra.findings.iter().find(|f| of(&FOREIGN_RECORDS, f)).map(Finding::as_cause);
+        let Some(missing) = extra.findings.iter_mut().find(|f| of(&MISSING_PARENT, f)) else { continue };
+        let before = missing.as_cause();
         *missing = Finding { cause: run, ..in_other_session(missing, &other) };
-        let after = missing.name_at_line();
-        for finding in extra.findings.iter_mut().filter(|f| f.cause.as_deref() == Some(&before)) {
-            finding.cause = Some(after.clone());
+        let after = missing.as_cause();
+        for finding in extra.findings.iter_mut().filter(|f| f.cause == Some(before)) {
+            finding.cause = Some(after);
         }
     }
     for extra in sessions.iter_mut().filter_map(|s| s.extra.as_mut()) {

@@ -6,6 +6,7 @@ use super::{Counts, Extra, FormatBy, SessionAudit};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::agent::Cut;
+use crate::rules::chain::MISSING_PARENT;
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context, legal, resume};
 use crate::session::{Session, Shape, ids};
@@ -20,8 +21,10 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (mut findings, healed) = rules::session_findings(context);
     let resume = resume::judge(context, &findings, healed.as_ref());
     drop(healed);
-    let (api, api_codes) = legal::api(context, &findings);
-    findings.retain(|finding| gate.keeps(finding) || finding.rule.code == super::join::MISSING_PARENT);
+    let (api, api_rules) = legal::api(context, &findings);
+    // Only the whole store can tell a missing parent from one in another session. A gate that keeps the second and not the
+    // first must not lose it before that is known.
+    findings.retain(|finding| gate.keeps(finding) || finding.is(&MISSING_PARENT));
     findings.shrink_to_fit();
     let lines = &session.facts.lines;
     let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -29,13 +32,13 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let session_id =
         ids::session_id(session).filter(|id| *id != ids::implied_id(&session.path, session.dialect, session.shape));
     let usual = format == Format::usual(session.dialect) && session_id.is_none();
-    let extra = (!usual || !api_codes.is_empty() || !findings.is_empty()).then(|| {
+    let extra = (!usual || !api_rules.is_empty() || !findings.is_empty()).then(|| {
         Box::new(Extra {
             session_id,
             stated: format.stated,
             effective: format.effective,
             by: Some(format.by),
-            api_codes,
+            api_rules,
             findings,
             mends: Vec::new(),
         })

@@ -4,27 +4,26 @@
 //! The gentlest way is tried first, and of each is kept which findings it leaves fewer of. Trying reads the file once for
 //! each step, so of a large file a scan makes only the edits, not their result.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::chain::heal::Evidence;
-use crate::finding::{Finding, Fix, Severity};
+use crate::finding::{Finding, Fix, Rule, Severity, loud};
+use crate::repair::agent::Writer;
+use crate::repair::answer::Job;
 use crate::repair::links::Relink;
 use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
 use crate::rules::Examined;
-use crate::rules::agent::Judged;
+use crate::rules::chain::STRAY_LEAF;
 use crate::rules::gate::Gate;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 use crate::store::meter::Meter;
+use crate::text::Text;
 
 /// Of a file of up to so many bytes a scan makes the plans.
 const TRIED: u64 = 4 << 20;
-
-/// The finding that a decision about the leaf answers.
-const STRAY_LEAF: &str = "C219";
 
 /// How far a repair is asked to go.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,13 +62,13 @@ impl Ask {
 pub struct Mend {
     /// What it has to be asked for.
     pub ask: Ask,
-    /// The codes of which it leaves fewer, those that go with their cause among them.
-    pub answers: Vec<&'static str>,
+    /// The rules of whose findings it leaves fewer, those that go with their cause among them.
+    pub answers: Vec<&'static Rule>,
 }
 
-/// The first of these repairs that answers a code.
-pub fn answering<'a>(mends: &'a [Mend], code: &str) -> Option<&'a Mend> {
-    mends.iter().find(|mend| mend.answers.contains(&code))
+/// The first of these repairs that answers a rule.
+pub fn answering<'a>(mends: &'a [Mend], rule: &'static Rule) -> Option<&'a Mend> {
+    mends.iter().find(|mend| mend.answers.contains(&rule))
 }
 
 /// What a repair is asked for that nobody asked for anything.
@@ -85,28 +84,19 @@ pub fn usual(live: bool, now: i64) -> plan::Options {
     }
 }
 
-/// Findings at warning or above by code, those not listed included.
-pub fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
-    let mut counts = BTreeMap::new();
-    for f in findings.iter().filter(|f| f.severity >= Severity::Warning) {
-        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-    }
-    counts
-}
-
-/// Those of these findings that a repair of the file itself might answer.
-fn open(findings: &[Finding], path: &Path) -> Vec<&'static str> {
+/// The rules of those of these findings that a repair of the file itself might answer.
+fn open(findings: &[Finding], path: &Path) -> Vec<&'static Rule> {
     let own = |f: &&Finding| f.path.as_deref().is_none_or(|of| of == path);
     let loud = findings.iter().filter(|f| f.severity >= Severity::Warning && f.rule.fix.is_some());
-    let mut open: Vec<&'static str> = loud.filter(own).map(|f| f.rule.code).collect();
+    let mut open: Vec<&'static Rule> = loud.filter(own).map(|f| f.rule).collect();
     open.sort_unstable();
     open.dedup();
     open
 }
 
 /// The leaf that a stray one took the place of.
-fn left_leaf(findings: &[Finding]) -> Option<&str> {
-    findings.iter().filter(|f| f.rule.code == STRAY_LEAF).find_map(|f| f.word("left_leaf"))
+fn left_leaf(findings: &[Finding]) -> Option<String> {
+    findings.iter().find_map(|f| f.left_leaf.as_ref()).map(Text::lossy)
 }
 
 /// Whether a repair might answer one of these findings.
@@ -118,16 +108,21 @@ pub fn has_open(findings: &[Finding], path: &Path) -> bool {
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn of_session(examined: Examined, findings: &[Finding], now: (bool, i64), meter: &Meter) -> io::Result<Vec<Mend>> {
+pub fn of_session(
+    (examined, agent): (Examined, &'static dyn Writer),
+    findings: &[Finding],
+    now: (bool, i64),
+    meter: &Meter,
+) -> io::Result<Vec<Mend>> {
     let session = &examined.session;
     if !has_open(findings, &session.path) {
         return Ok(Vec::new());
     }
     let options = usual(now.0, now.1);
     if session.source.size() > TRIED {
-        return untried(&examined, findings, &options);
+        return untried(&examined, agent, findings, &options);
     }
-    tried(&Again::of(session, examined.agent), Some(examined), (findings, &[]), Ask::all(), &options, meter)
+    tried(&Again::of(session, agent), Some(examined), (findings, &[]), Ask::all(), &options, meter)
 }
 
 /// The repairs that would leave less than what a plan with these options leaves.
@@ -144,13 +139,13 @@ pub fn beyond(again: &Again, planned: &plan::Plan, options: &plan::Options, mete
 pub struct Again {
     path: PathBuf,
     source: Source,
-    agent: &'static dyn Judged,
+    agent: &'static dyn Writer,
     shape: Shape,
 }
 
 impl Again {
     /// Of a session that was read.
-    pub fn of(session: &Session, agent: &'static dyn Judged) -> Self {
+    pub fn of(session: &Session, agent: &'static dyn Writer) -> Self {
         let Session { path, source, shape, .. } = session;
         Again { path: path.clone(), source: source.clone(), agent, shape: *shape }
     }
@@ -172,20 +167,16 @@ fn tried(
     options: &plan::Options,
     meter: &Meter,
 ) -> io::Result<Vec<Mend>> {
-    let (mut open, now) = (open(findings, &again.path), counts(findings));
+    let (mut open, now) = (open(findings, &again.path), loud(findings));
     // Where another branch would be used, a person decides.
-    let other = taken_back.iter().filter_map(|t| Some((t.code, t.worse.leaf.as_deref()?)));
+    let other = taken_back.iter().filter_map(|t| Some((t.rule, t.worse.leaf.clone()?)));
     let (decides, leaf) = match left_leaf(findings) {
-        Some(id) => (vec![STRAY_LEAF], Some(id)),
-        None => (other.clone().map(|(code, _)| code).collect(), other.clone().next().map(|(_, id)| id)),
+        Some(id) => (vec![&STRAY_LEAF], Some(id)),
+        None => (other.clone().map(|(rule, _)| rule).collect(), other.clone().next().map(|(_, id)| id)),
     };
     let leaf = leaf.filter(|_| options.relink.leaf.is_none());
-    let leaf = leaf.map(|id| Ask {
-        up_to: options.up_to,
-        nearest: options.relink.nearest,
-        leaf: Some(id.to_owned()),
-        touch: false,
-    });
+    let leaf =
+        leaf.map(|id| Ask { up_to: options.up_to, nearest: options.relink.nearest, leaf: Some(id), touch: false });
     let mut mends = Vec::new();
     for ask in asks.chain(leaf) {
         if ask.leaf.is_some() {
@@ -198,42 +189,42 @@ fn tried(
             Some(examined) => examined,
             None => again.read(meter)?,
         };
-        let planned = plan::plan(examined, &ask.options(options), meter)?;
-        let then = counts(&planned.left);
-        let fewer = |code: &&'static str| then.get(*code) < now.get(*code);
-        let answers: Vec<&'static str> = now.keys().copied().filter(fewer).collect();
-        if !planned.is_empty() && open.iter().any(|code| answers.contains(code)) {
-            open.retain(|code| then.contains_key(code));
+        let planned = plan::plan(examined, again.agent, &ask.options(options), meter)?;
+        let then = loud(&planned.left);
+        let fewer = |rule: &&'static Rule| then.get(rule) < now.get(rule);
+        let answers: Vec<&'static Rule> = now.keys().copied().filter(fewer).collect();
+        if !planned.is_empty() && open.iter().any(|rule| answers.contains(rule)) {
+            open.retain(|rule| then.contains_key(rule));
             mends.push(Mend { ask, answers });
         }
     }
     Ok(mends)
 }
 
-/// The same of a large session: what the edits of each code take.
-fn untried(examined: &Examined, findings: &[Finding], options: &plan::Options) -> io::Result<Vec<Mend>> {
+/// The same of a large session: what the edits of each rule take.
+fn untried(
+    examined: &Examined,
+    agent: &'static dyn Writer,
+    findings: &[Finding],
+    options: &plan::Options,
+) -> io::Result<Vec<Mend>> {
     let mut mends = Vec::new();
-    for code in open(findings, &examined.session.path) {
+    for rule in open(findings, &examined.session.path) {
         for nearest in [false, true] {
             let ask = Ask { up_to: Fix::Content, nearest, leaf: None, touch: false };
-            let ways = plan::ways(examined, code, findings, &ask.options(options))?;
+            let ways = plan::ways(&Job { examined, agent, rule, findings, options: &ask.options(options) })?;
             let Some(way) = ways.first() else { continue };
             let class = way.iter().map(|edit| edit.class).max().unwrap_or(Fix::Links);
             let nearest = way.iter().any(|edit| edit.evidence == Some(Evidence::Nearest));
             mends.push(Mend {
                 ask: Ask { up_to: class.max(Fix::Links), nearest, leaf: None, touch: false },
-                answers: vec![code],
+                answers: vec![rule],
             });
             break;
         }
     }
-    let leaf = left_leaf(findings).map(|id| Ask {
-        up_to: Fix::Links,
-        nearest: false,
-        leaf: Some(id.to_owned()),
-        touch: false,
-    });
-    mends.extend(leaf.map(|ask| Mend { ask, answers: vec![STRAY_LEAF] }));
+    let leaf = left_leaf(findings).map(|id| Ask { up_to: Fix::Links, nearest: false, leaf: Some(id), touch: false });
+    mends.extend(leaf.map(|ask| Mend { ask, answers: vec![&STRAY_LEAF] }));
     Ok(mends)
 }
 
@@ -247,23 +238,23 @@ pub fn of_index(
     asked: Option<&plan::Options>,
     options: &plan::Options,
 ) -> io::Result<Vec<Mend>> {
-    let (mut open, now) = (open(findings, path), counts(findings));
+    let (mut open, now) = (open(findings, path), loud(findings));
     let mut mends = Vec::new();
     for ask in Ask::all().filter(|ask| !ask.nearest && asked.is_none_or(|asked| ask.up_to > asked.up_to)) {
         if open.is_empty() {
             break;
         }
-        let answers: Vec<&'static str> = if source.size() > TRIED && asked.is_none() {
-            let within = |code: &&str| findings.iter().any(|f| f.rule.code == *code && f.rule.fix <= Some(ask.up_to));
+        let answers: Vec<&'static Rule> = if source.size() > TRIED && asked.is_none() {
+            let within = |rule: &&'static Rule| rule.fix <= Some(ask.up_to);
             open.iter().copied().filter(within).collect()
         } else {
             let planned = checkpoints::plan(source, folder, &ask.options(options))?;
-            let then = counts(&planned.left);
-            let fewer = |code: &&'static str| !planned.edits.is_empty() && then.get(*code) < now.get(*code);
+            let then = loud(&planned.left);
+            let fewer = |rule: &&'static Rule| !planned.edits.is_empty() && then.get(rule) < now.get(rule);
             open.iter().copied().filter(fewer).collect()
         };
         if !answers.is_empty() {
-            open.retain(|code| !answers.contains(code));
+            open.retain(|rule| !answers.contains(rule));
             mends.push(Mend { ask, answers });
         }
     }

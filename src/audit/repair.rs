@@ -32,7 +32,7 @@ use std::time::Duration;
 use crate::audit::mend::Mend;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
-use crate::finding::Finding;
+use crate::finding::{Finding, Rule};
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{self, Planned, Quarantined, State};
 use crate::repair::text::Splice;
@@ -120,8 +120,8 @@ pub struct FilePlan {
     pub subject: Subject,
     /// The hashes of its bytes before and after.
     pub sha256: [Sha; 2],
-    /// The codes that the plan answers.
-    pub answers: Vec<&'static str>,
+    /// The rules that the plan answers.
+    pub answers: Vec<&'static Rule>,
     /// The edits, in the order in which they were made.
     pub edits: Vec<Planned>,
     /// What turns the file into its repaired bytes.

@@ -32,8 +32,6 @@ use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileEntry};
 
-/// What the clean-up of an agent will take.
-const DELETION_AHEAD: &str = "S516";
 /// How long a writer is given to end the line that it has begun.
 const SETTLE: Duration = Duration::from_millis(200);
 
@@ -122,11 +120,12 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
 
 /// A repair of a session that Claude Code will delete by the time of its file is named with a new time for it.
 fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: &Discovery) {
-    let going = |f: &Finding| f.rule.code == DELETION_AHEAD && f.severity == Severity::Info;
-    let of_store: BTreeSet<&str> = store.iter().filter(|f| going(f)).flat_map(Finding::files).collect();
+    let going = |f: &&Finding| f.deletion.is_some() && f.severity == Severity::Info;
+    let files = store.iter().filter(going).filter_map(|f| f.deletion.as_ref()).flat_map(|deletion| &deletion.files);
+    let of_store: BTreeSet<&str> = files.map(String::as_str).collect();
     for session in sessions.iter_mut().filter(|s| s.dialect == Dialect::Claude) {
         let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
-        let own = session.findings().iter().any(going);
+        let own = session.findings().iter().any(|f| going(&f));
         let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
         if let Some(extra) = session.extra.as_mut().filter(|_| goes) {
             extra.mends.iter_mut().for_each(|mend| mend.ask.touch = true);
@@ -327,7 +326,7 @@ impl Run<'_> {
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(session, sum.versions.entry(root).or_default());
         }
-        audit.try_mends(examined, self.options.now, self.meter)?;
+        audit.try_mends((examined, agent), self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
     }

@@ -70,21 +70,6 @@ pub enum Broken {
     SideParent,
 }
 
-impl Broken {
-    /// The code of the rule that tells it.
-    pub fn code(self) -> &'static str {
-        match self {
-            Broken::MissingParent => "C201",
-            Broken::ExtraRoot => "C202",
-            Broken::SelfParent => "C203",
-            Broken::Cycle => "C204",
-            Broken::ParentBelow => "C205",
-            Broken::NoParentKey => "C209",
-            Broken::SideParent => "C213",
-        }
-    }
-}
-
 /// One mended link. Numbers are places in [`Healed::records`].
 #[derive(Clone, Copy, Debug)]
 pub struct Link {

@@ -17,7 +17,7 @@ use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::{self, Chain, Mode, Stop, linear};
-use crate::finding::Rule;
+use crate::finding::{Family, Rule};
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
 use crate::report::chain_autopsy::{self, Autopsy};
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut examined = Examined::of(session, agent);
     let mut audit = keep::judge(0, &Context::new(&examined, live, now, PLACES), &gate);
     if mend::has_open(audit.findings(), &examined.session.path) {
-        audit.try_mends(again.read(&meter)?, now, &meter)?;
+        audit.try_mends((again.read(&meter)?, agent), now, &meter)?;
     }
     if let Some(id) = &arguments.leaf {
         let chain = other_chain(&examined.session, id)?;
@@ -134,8 +134,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         None => Path::new(""),
     };
     let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
-    let beside = match rule.map(|rule| rule.code) {
-        Some(code) if code.starts_with('K') => layers::of_session(session, home, PLACES)?,
+    let beside = match rule {
+        Some(rule) if rule.family() == Family::Checkpoints => layers::of_session(session, home, PLACES)?,
         _ => Vec::new(),
     };
     let autopsy = rule.map(|rule| Autopsy::new(rule, session, request, audit.findings().iter().chain(&beside)));

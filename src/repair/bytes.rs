@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::io;
 
+use super::answer::{Job, Way, one};
 use super::edit::{Action, Edit};
 use super::text::Splice;
 use crate::chain::graph::is_node;
@@ -14,55 +15,34 @@ use crate::record::json::Scratch;
 use crate::record::value::Value;
 use crate::session::Session;
 
-/// The edits that answer one code of this class in a session.
+/// Damaged lines: their whole records stay, each on a line of its own, and what is no record goes to quarantine.
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn edits(session: &Session, code: &'static str) -> io::Result<Vec<Edit>> {
-    match code {
-        "L101" => bad_lines(session, code, &[BadKind::Torn]),
-        "L102" => Ok(terminate(session)),
-        "L103" => bad_lines(session, code, &[BadKind::Spliced]),
-        "L104" => bad_lines(session, code, &[BadKind::Glued]),
-        "L105" => bad_lines(session, code, &[BadKind::Nul]),
-        "L106" => bad_lines(session, code, &[BadKind::Unparsable]),
-        "L107" => bad_lines(session, code, &[BadKind::Split]),
-        "L108" => invalid_utf8(session),
-        "L109" => surrogates(session),
-        "L110" => Ok(mark(session)),
-        "L113" => Ok(not_objects(session)),
-        "L114" => separators(session),
-        _ => Ok(Vec::new()),
-    }
-}
-
-fn bad_lines(session: &Session, code: &'static str, kinds: &[BadKind]) -> io::Result<Vec<Edit>> {
+pub(super) fn bad_lines(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
+    let lines = &session.facts.bad_lines;
     let mut edits = Vec::new();
-    for bad in session.facts.bad_lines.iter().filter(|b| kinds.contains(&b.kind)) {
+    for offset in job.asked().filter_map(|f| f.place.offset) {
+        let Ok(n) = lines.binary_search_by_key(&offset, |bad| bad.offset) else { continue };
+        let bad = &lines[n];
         let bytes = session.source.read_range(bad.offset, bad.length)?;
-        match bad.kind {
-            BadKind::Split => edits.push(join(code, bad, &bytes)),
-            BadKind::Torn => {
-                edits.push(
-                    Edit::quarantine(code, Fix::Bytes, Action::Quarantine, bad.offset, bad.length)
-                        .reason("a cut record"),
-                );
-            }
+        let quarantine = |length| Edit::quarantine(job.rule, Fix::Bytes, Action::Quarantine, bad.offset, length);
+        edits.push(match bad.kind {
+            BadKind::Split => join(job, bad, &bytes),
+            BadKind::Torn => quarantine(bad.length).reason("a cut record"),
             BadKind::Unparsable => {
-                let whole = bad.length + u64::from(bad.terminated);
-                edits.push(
-                    Edit::quarantine(code, Fix::Bytes, Action::Quarantine, bad.offset, whole)
-                        .reason("no record for any loader"),
-                );
+                quarantine(bad.length + u64::from(bad.terminated)).reason("no record for any loader")
             }
-            _ => edits.push(split(session, code, bad, &bytes)),
-        }
+            BadKind::TooLong => continue,
+            _ => split(job, bad, &bytes),
+        });
     }
-    Ok(edits)
+    Ok(one(edits))
 }
 
 /// Raw newlines inside a string become escaped ones; one that stands within an escape goes.
-fn join(code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
+fn join(job: &Job<'_>, bad: &BadLine, bytes: &[u8]) -> Edit {
     let splices = memchr::memchr_iter(b'\n', bytes)
         .map(|i| {
             let backslashes = bytes[..i].iter().rev().take_while(|b| **b == b'\\').count();
@@ -71,14 +51,15 @@ fn join(code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
             if backslashes % 2 == 1 && escape { Splice::remove(at, 1) } else { Splice::replace(at, 1, *b"\\n") }
         })
         .collect();
-    Edit::new(code, Fix::Bytes, Action::Join, bad.offset, splices).reason("raw newlines inside a string")
+    job.edit(Fix::Bytes, Action::Join, bad.offset, splices).reason("raw newlines inside a string")
 }
 
 /// A damaged line becomes its whole records, each on a line of its own; the fragments go to quarantine.
-fn split(session: &Session, code: &'static str, bad: &BadLine, bytes: &[u8]) -> Edit {
+fn split(job: &Job<'_>, bad: &BadLine, bytes: &[u8]) -> Edit {
+    let session = job.session();
     let mut scratch = Scratch::default();
     let action = if bad.kind == BadKind::Nul { Action::StripNuls } else { Action::Split };
-    let mut edit = Edit::new(code, Fix::Bytes, action, bad.offset, Vec::new());
+    let mut edit = job.edit(Fix::Bytes, action, bad.offset, Vec::new());
     let mut parts = damage::segments(bytes, session.agent, &mut scratch);
     if bad.kind == BadKind::Nul && !parts.iter().any(|p| p.whole) {
         // NULs inside a record: it is whole without them.
@@ -138,28 +119,32 @@ fn runs(bytes: &[u8], value: u8) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-fn terminate(session: &Session) -> Vec<Edit> {
+/// The last record gets its line feed.
+pub(super) fn terminate(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     if session.facts.terminated {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let end = session.source.size();
     let at = session.facts.records.last().map_or(end, |r| r.offset);
-    vec![
-        Edit::new("L102", Fix::Bytes, Action::Terminate, at, vec![Splice::insert(end, *b"\n")])
-            .reason("the last record has no line feed"),
-    ]
+    let edit = job.edit(Fix::Bytes, Action::Terminate, at, vec![Splice::insert(end, *b"\n")]);
+    Ok(vec![vec![edit.reason("the last record has no line feed")]])
 }
 
-fn mark(session: &Session) -> Vec<Edit> {
-    if !session.facts.bom {
-        return Vec::new();
+/// The byte order mark goes.
+pub(super) fn mark(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    if !job.session().facts.bom {
+        return Ok(Vec::new());
     }
-    vec![Edit::quarantine("L110", Fix::Bytes, Action::StripMark, 0, BOM.len() as u64).reason("a byte order mark")]
+    let edit = Edit::quarantine(job.rule, Fix::Bytes, Action::StripMark, 0, BOM.len() as u64);
+    Ok(vec![vec![edit.reason("a byte order mark")]])
 }
 
-fn not_objects(session: &Session) -> Vec<Edit> {
+/// Lines that are no object go.
+pub(super) fn not_objects(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let values = session.facts.records.iter().filter(|r| r.kind == Kind::NonObject);
-    values
+    let edits = values
         .map(|r| {
             let length = u64::from(r.length);
             let feed = session.source.read_range(r.offset + length, 2).unwrap_or_default();
@@ -168,16 +153,17 @@ fn not_objects(session: &Session) -> Vec<Edit> {
                 [b'\r', b'\n'] => 2,
                 _ => 0,
             };
-            Edit::quarantine("L113", Fix::Bytes, Action::Quarantine, r.offset, length + feed)
+            Edit::quarantine(job.rule, Fix::Bytes, Action::Quarantine, r.offset, length + feed)
                 .reason("a line that is no object")
         })
-        .collect()
+        .collect();
+    Ok(one(edits))
 }
 
 /// U+2028 and U+2029 become escapes, where the reader splits at them.
-fn separators(session: &Session) -> io::Result<Vec<Edit>> {
+pub(super) fn separators(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let mut edits = Vec::new();
-    let mut lines = session.source.lines();
+    let mut lines = job.session().source.lines();
     while let Some(line) = lines.next_line()? {
         let splices: Vec<Splice> = memchr::memchr_iter(0xe2, line.bytes)
             .filter_map(|i| match line.bytes.get(i + 1..i + 3)? {
@@ -189,12 +175,12 @@ fn separators(session: &Session) -> io::Result<Vec<Edit>> {
             .collect();
         if !splices.is_empty() {
             edits.push(
-                Edit::new("L114", Fix::Bytes, Action::Replace, line.offset, splices)
+                job.edit(Fix::Bytes, Action::Replace, line.offset, splices)
                     .reason("a raw line separator inside a string"),
             );
         }
     }
-    Ok(edits)
+    Ok(one(edits))
 }
 
 /// Lines that no loader reads: what is inside them is not a string's.
@@ -203,7 +189,8 @@ fn bad_numbers(session: &Session) -> HashSet<u64> {
 }
 
 /// Each sequence of bytes that is not UTF-8 becomes the one U+FFFD that replacing loaders read.
-fn invalid_utf8(session: &Session) -> io::Result<Vec<Edit>> {
+pub(super) fn invalid_utf8(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let bad = bad_numbers(session);
     let mut edits = Vec::new();
     let mut lines = session.source.lines();
@@ -211,8 +198,8 @@ fn invalid_utf8(session: &Session) -> io::Result<Vec<Edit>> {
         if simdutf8::basic::from_utf8(line.bytes).is_ok() || bad.contains(&line.number) {
             continue;
         }
-        let mut edit = Edit::new("L108", Fix::Content, Action::Replace, line.offset, Vec::new())
-            .reason("bytes that are not UTF-8");
+        let mut edit =
+            job.edit(Fix::Content, Action::Replace, line.offset, Vec::new()).reason("bytes that are not UTF-8");
         let (mut at, mut rest) = (0, line.bytes);
         while let Err(bad) = std::str::from_utf8(rest) {
             let start = at + bad.valid_up_to();
@@ -225,11 +212,12 @@ fn invalid_utf8(session: &Session) -> io::Result<Vec<Edit>> {
         }
         edits.push(edit);
     }
-    Ok(edits)
+    Ok(one(edits))
 }
 
 /// Each lone half of a surrogate pair becomes `\ufffd`: as long as it was.
-fn surrogates(session: &Session) -> io::Result<Vec<Edit>> {
+pub(super) fn surrogates(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let listed = |k: DefectKind| session.facts.defect_counts.get(&k).copied().unwrap_or(0);
     if listed(DefectKind::HighSurrogate) + listed(DefectKind::LowSurrogate) == 0 {
         return Ok(Vec::new());
@@ -244,11 +232,9 @@ fn surrogates(session: &Session) -> io::Result<Vec<Edit>> {
         }
         let splices: Vec<Splice> =
             halves.iter().map(|i| Splice::replace(line.offset + *i as u64, 6, *b"\\ufffd")).collect();
-        edits.push(
-            Edit::new("L109", Fix::Content, Action::Replace, line.offset, splices).reason("half of a surrogate pair"),
-        );
+        edits.push(job.edit(Fix::Content, Action::Replace, line.offset, splices).reason("half of a surrogate pair"));
     }
-    Ok(edits)
+    Ok(one(edits))
 }
 
 /// Where escaped halves stand alone in a text that is JSON: a backslash that is not itself escaped begins an escape.

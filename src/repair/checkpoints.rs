@@ -8,16 +8,17 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::answer::{self, How, Way};
 use super::edit::{Action, Edit};
 use super::places;
-use super::plan::{Options, Plan, Planned, Quarantined, stays, to_answer};
+use super::plan::{Options, Plan, Planned, Quarantined, stays};
 use super::text::{Splice, Text};
-use super::worse::{TakenBack, Worse};
+use super::worse::{TakenBack, Worse, grown};
 use crate::checkpoint::audit::{Audit, Options as AuditOptions, Outcome};
 use crate::checkpoint::model::{Index, Layout, Shape};
 use crate::checkpoint::rebuild::State as Rebuilt;
 use crate::checkpoint::text::Digest;
-use crate::finding::{Finding, Fix, Severity};
+use crate::finding::{Finding, Fix, Rule, codes, loud};
 use crate::rules::checkpoints::index_findings;
 use crate::rules::counted;
 use crate::store::Source;
@@ -36,6 +37,19 @@ pub struct IndexState {
     rebuilt: BTreeMap<(Name, Name), Digest>,
 }
 
+/// What edits of an index are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct IndexJob<'a> {
+    /// The index, audited.
+    pub audit: &'a Audit,
+    /// Its text as it stands.
+    pub source: &'a Source,
+    /// The session that its folder is named for.
+    pub folder: Option<&'a str>,
+    /// The rule to answer.
+    pub rule: &'static Rule,
+}
+
 /// Plans the repair of one index. `folder` is the session that its folder is named for. Pure.
 ///
 /// # Errors
@@ -49,13 +63,10 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
     for _ in 0..3 {
         let mut changed = false;
         taken_back.clear();
-        for code in to_answer(&now.findings, options) {
-            let way = match code {
-                "K801" => salvage(&audit, &text.source(), folder)?,
-                "K806" => lookup(&audit.index),
-                "K807" => counter(&audit.index, &text.source())?,
-                _ => Vec::new(),
-            };
+        for answer in answer::to_make(&now.findings, options, &[]) {
+            let How::Index(way) = answer.how else { continue };
+            let rule = answer.rule;
+            let way = way(&IndexJob { audit: &audit, source: &text.source(), folder, rule })?;
             if way.is_empty() {
                 continue;
             }
@@ -64,13 +75,13 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
             let read = Audit::of(&next.source(), folder, &AuditOptions::default())?;
             let then = state(&read);
             if let Some(worse) = worse(&now, &then) {
-                taken_back.push(TakenBack { code, worse: Worse::other(worse) });
+                taken_back.push(TakenBack { rule, worse: Worse::other(worse) });
                 continue;
             }
             for edit in way {
                 let offset = text.in_file(edit.at);
                 for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| text.stretches(at, n)) {
-                    quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
+                    quarantined.push(Quarantined { offset, length, line: 0, rule: edit.rule });
                 }
                 edits.push(Planned { edit, offset, line: 0 });
             }
@@ -101,12 +112,12 @@ pub fn prove(
     if (then.readable, then.snapshots, &then.rebuilt) != (after.readable, after.snapshots, &after.rebuilt) {
         wrong.push("it is not the index that was announced".to_owned());
     }
-    if codes(&then) != codes(after) {
+    if loud(&then.findings) != loud(&after.findings) {
         wrong.push("its findings are not those that were announced".to_owned());
     }
     let again = plan(source, folder, options)?;
     if !again.edits.is_empty() {
-        wrong.push(format!("repaired once more it would change again ({})", again.answers.join(", ")));
+        wrong.push(format!("repaired once more it would change again ({})", codes(&again.answers)));
     }
     Ok(wrong)
 }
@@ -129,14 +140,6 @@ fn state(audit: &Audit) -> IndexState {
     IndexState { readable: audit.agent_sees(), snapshots, findings, rebuilt }
 }
 
-fn codes(state: &IndexState) -> BTreeMap<&'static str, u64> {
-    let mut codes = BTreeMap::new();
-    for f in state.findings.iter().filter(|f| f.severity >= Severity::Warning) {
-        *codes.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-    }
-    codes
-}
-
 /// What a step made worse, if anything. What a salvaged index brings to light of its own was there before.
 fn worse(before: &IndexState, after: &IndexState) -> Option<String> {
     if before.readable && !after.readable {
@@ -146,12 +149,8 @@ fn worse(before: &IndexState, after: &IndexState) -> Option<String> {
     if lost > 0 {
         return Some(format!("{} could not be had as before", counted(lost as u64, "file at a snapshot")));
     }
-    let was = codes(before);
-    let uncovered = !before.readable;
-    codes(after)
-        .into_iter()
-        .find(|(code, n)| !uncovered && *n > was.get(code).copied().unwrap_or(0))
-        .map(|(code, _)| format!("{code} would be new"))
+    let new = grown(&before.findings, &after.findings).next().filter(|_| before.readable);
+    new.map(|rule| format!("{rule} would be new"))
 }
 
 /// The first free number, and what stands for it as JSON.
@@ -160,16 +159,18 @@ fn first_free(index: &Index) -> String {
 }
 
 /// The whole snapshots and nothing behind them, or the list without what is no snapshot.
-fn salvage(audit: &Audit, source: &Source, folder: Option<&str>) -> io::Result<Vec<Edit>> {
-    match audit.outcome {
-        Outcome::Torn { cut, .. } => cut_off(&audit.index, source, folder, cut),
-        Outcome::Readable => Ok(without_broken(&audit.index)),
+pub(super) fn salvage(job: &IndexJob<'_>) -> io::Result<Way> {
+    match job.audit.outcome {
+        Outcome::Torn { cut, .. } => cut_off(job, cut),
+        Outcome::Readable => Ok(without_broken(job)),
         // Nothing is whole in it: the agent begins anew, and that is all that can be done.
         Outcome::NotAnIndex { .. } | Outcome::Empty | Outcome::TooLarge { .. } => Ok(Vec::new()),
     }
 }
 
-fn cut_off(index: &Index, source: &Source, folder: Option<&str>, cut: u64) -> io::Result<Vec<Edit>> {
+fn cut_off(job: &IndexJob<'_>, cut: u64) -> io::Result<Way> {
+    let &IndexJob { source, folder, rule, .. } = job;
+    let index = &job.audit.index;
     let Some(last) = index.snapshots.last().filter(|_| index.layout == Layout::Current) else { return Ok(Vec::new()) };
     let end = last.span.offset + last.span.length;
     let rest = source.size().saturating_sub(end);
@@ -197,7 +198,7 @@ fn cut_off(index: &Index, source: &Source, folder: Option<&str>, cut: u64) -> io
         tail.push_str(&format!(",\"createdAt\":{}", serde_json::Value::from(made)));
     }
     tail.push_str("}\n");
-    let mut edit = Edit::new("K801", Fix::Content, Action::Salvage, cut.min(source.size()), Vec::new());
+    let mut edit = Edit::new(rule, Fix::Content, Action::Salvage, cut.min(source.size()), Vec::new());
     edit.splices.push(Splice::replace(end, rest, tail));
     edit.quarantined.push((end, rest));
     let kept = counted(index.snapshots.len() as u64, "whole snapshot");
@@ -213,7 +214,8 @@ fn readable(source: &Source, folder: Option<&str>) -> io::Result<Option<Index>> 
 }
 
 /// Elements of the list that have no list of files: nothing can be rebuilt from them, and the agent throws on them.
-fn without_broken(index: &Index) -> Vec<Edit> {
+fn without_broken(job: &IndexJob<'_>) -> Way {
+    let index = &job.audit.index;
     let broken = |shape: Shape| matches!(shape, Shape::Null | Shape::NoFiles | Shape::Word);
     let all = &index.snapshots;
     if index.layout != Layout::Current || !all.iter().any(|s| broken(s.shape)) {
@@ -230,7 +232,7 @@ fn without_broken(index: &Index) -> Vec<Edit> {
             _ => (start, end),
         };
         let mut edit =
-            Edit::new("K801", Fix::Content, Action::RemoveElement, start, vec![Splice::remove(from, to - from)]);
+            Edit::new(job.rule, Fix::Content, Action::RemoveElement, start, vec![Splice::remove(from, to - from)]);
         edit.quarantined.push((start, end - start));
         edits.push(edit.reason("a snapshot without a list of files"));
     }
@@ -238,7 +240,8 @@ fn without_broken(index: &Index) -> Vec<Edit> {
 }
 
 /// The number of the next snapshot above every one in use.
-fn counter(index: &Index, source: &Source) -> io::Result<Vec<Edit>> {
+pub(super) fn counter(job: &IndexJob<'_>) -> io::Result<Way> {
+    let index = &job.audit.index;
     if index.layout != Layout::Current {
         return Ok(Vec::new());
     }
@@ -247,15 +250,15 @@ fn counter(index: &Index, source: &Source) -> io::Result<Vec<Edit>> {
     let edit = match index.next_id {
         Some(stored) if stored.span.length > 0 => {
             let (at, length) = (stored.span.offset, stored.span.length);
-            Edit::new("K807", Fix::Links, Action::SetCounter, at, vec![Splice::replace(at, length, next)])
+            Edit::new(job.rule, Fix::Links, Action::SetCounter, at, vec![Splice::replace(at, length, next)])
         }
         Some(_) => return Ok(Vec::new()),
         None => {
-            let head = source.read_range(0, 4096)?;
+            let head = job.source.read_range(0, 4096)?;
             let Some(open) = memchr::memchr(b'{', &head) else { return Ok(Vec::new()) };
             let at = open as u64 + 1;
             Edit::new(
-                "K807",
+                job.rule,
                 Fix::Links,
                 Action::SetCounter,
                 at,
@@ -267,10 +270,11 @@ fn counter(index: &Index, source: &Source) -> io::Result<Vec<Edit>> {
 }
 
 /// The lookup of newest full copies as the agent's own rule makes it.
-fn lookup(index: &Index) -> Vec<Edit> {
+pub(super) fn lookup(job: &IndexJob<'_>) -> io::Result<Way> {
+    let index = &job.audit.index;
     let (at, length) = (index.latest_full_span.offset, index.latest_full_span.length);
     if index.latest_full.is_none() || length == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut made = serde_json::Map::new();
     for (file, position) in index.true_latest_full() {
@@ -279,20 +283,21 @@ fn lookup(index: &Index) -> Vec<Edit> {
             let (Ok(path), Ok(id)) =
                 (std::str::from_utf8(path.as_bytes()), std::str::from_utf8(snapshot.id.as_bytes()))
             else {
-                return Vec::new();
+                return Ok(Vec::new());
             };
             made.insert(path.to_owned(), id.into());
         }
     }
     let text = serde_json::Value::Object(made).to_string();
-    let edit = Edit::new("K806", Fix::Links, Action::SetPointer, at, vec![Splice::replace(at, length, text)]);
-    vec![edit.reason("the newest full copy of each file")]
+    let edit = Edit::new(job.rule, Fix::Links, Action::SetPointer, at, vec![Splice::replace(at, length, text)]);
+    Ok(vec![edit.reason("the newest full copy of each file")])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::repair::links::Relink;
+    use crate::rules::checkpoints::{ID_COUNTER_BEHIND, UNREADABLE_INDEX};
     use crate::rules::gate::Gate;
 
     fn options(select: &[&str]) -> Options {
@@ -326,7 +331,7 @@ mod tests {
         let whole = format!("{HEAD}{FIRST},{}]}}", FIRST.replace("s1", "s2"));
         for cut in HEAD.len() + FIRST.len()..whole.len() {
             let (plan, text) = repaired(&whole[..cut], &[]);
-            assert_eq!(plan.answers, ["K801"], "{cut}");
+            assert_eq!(plan.answers, [&UNREADABLE_INDEX], "{cut}");
             assert!(plan.after.readable && plan.after.snapshots >= 1 && plan.left.is_empty(), "{cut}: {text}");
             let start = format!("{HEAD}{FIRST}");
             assert!(text.starts_with(&start), "{text}");
@@ -343,14 +348,14 @@ mod tests {
         assert!(
             text.contains("\"nextId\":9") && text.contains("\"sessionId\":\"s\"") && text.contains("\"createdAt\":1.0")
         );
-        assert_eq!(plan.answers, ["K801"]);
+        assert_eq!(plan.answers, [&UNREADABLE_INDEX]);
     }
 
     #[test]
     fn counters_and_lookups_are_set() {
         let low = HEAD.replace("\"nextId\":3", "\"nextId\":1");
         let (plan, text) = repaired(&format!("{low}{FIRST}]}}"), &[]);
-        assert_eq!((plan.answers.as_slice(), text.contains("\"nextId\":2,")), (&["K807"][..], true));
+        assert_eq!((plan.answers.as_slice(), text.contains("\"nextId\":2,")), (&[&ID_COUNTER_BEHIND][..], true));
         let none = HEAD.replace("\"nextId\":3,", "");
         let (_, text) = repaired(&format!("{none}{FIRST}]}}"), &[]);
         assert!(text.starts_with("{\"nextId\":2,\"sessionId\""), "{text}");
@@ -371,7 +376,7 @@ mod tests {
             format!("null, {{}} ,{FIRST}, null"),
         ] {
             let (plan, text) = repaired(&format!("{HEAD}{list}]}}"), &[]);
-            assert!(plan.left.iter().all(|f| f.rule.code != "K801"), "{text}");
+            assert!(plan.left.iter().all(|f| !f.is(&UNREADABLE_INDEX)), "{text}");
             assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{text}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::text::Splice;
 use crate::chain::heal::Evidence;
-use crate::finding::Fix;
+use crate::finding::{Fix, Rule};
 
 /// What an edit does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -77,8 +77,8 @@ impl Action {
 /// One edit. Offsets are those of the text that its step began with; the plan translates them.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    /// The code it answers.
-    pub code: &'static str,
+    /// The rule it answers.
+    pub rule: &'static Rule,
     /// How far it goes.
     pub class: Fix,
     /// What it does.
@@ -97,8 +97,8 @@ pub struct Edit {
 
 impl Edit {
     /// An edit that links nothing and keeps nothing aside.
-    pub fn new(code: &'static str, class: Fix, action: Action, at: u64, splices: Vec<Splice>) -> Self {
-        Edit { code, class, action, evidence: None, at, reason: String::new(), splices, quarantined: Vec::new() }
+    pub fn new(rule: &'static Rule, class: Fix, action: Action, at: u64, splices: Vec<Splice>) -> Self {
+        Edit { rule, class, action, evidence: None, at, reason: String::new(), splices, quarantined: Vec::new() }
     }
 
     /// The same edit with its reason.
@@ -116,8 +116,8 @@ impl Edit {
     }
 
     /// Takes a stretch out of the text and into quarantine.
-    pub fn quarantine(code: &'static str, class: Fix, action: Action, offset: u64, length: u64) -> Self {
-        let mut edit = Edit::new(code, class, action, offset, vec![Splice::remove(offset, length)]);
+    pub fn quarantine(rule: &'static Rule, class: Fix, action: Action, offset: u64, length: u64) -> Self {
+        let mut edit = Edit::new(rule, class, action, offset, vec![Splice::remove(offset, length)]);
         edit.quarantined.push((offset, length));
         edit
     }

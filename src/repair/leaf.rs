@@ -8,22 +8,24 @@
 use std::collections::HashSet;
 use std::io;
 
+use super::agent::Writer;
+use super::answer::{Job, Way, one};
 use super::edit::{Action, Edit};
-use super::links::{Relink, keys, quoted, set_member};
+use super::links::{Relink, quoted, set_member};
 use super::worse::TakenBack;
 use crate::chain::heal::Evidence;
 use crate::chain::walk;
-use crate::dialect::Dialect;
-use crate::finding::{Finding, Fix};
+use crate::finding::{Fix, Rule};
 use crate::record::again;
 use crate::record::facts::{Id, flag};
+use crate::rules::chain::{
+    CYCLE, EXTRA_ROOT, MISSING_ID, MISSING_PARENT, PARENT_AFTER_CHILD, SELF_PARENT, SIDE_PARENT, STRAY_LEAF,
+};
 use crate::session::Session;
 
-/// The code of the step: what a decision mends has the form of a stray leaf, unless a finding says more.
-pub(super) const STEP: &str = "C219";
-
 /// Findings of a record whose own link is broken: a decision about it answers them.
-const BROKEN: [&str; 7] = ["C201", "C202", "C203", "C204", "C205", "C209", "C213"];
+static BROKEN: [&Rule; 7] =
+    [&MISSING_PARENT, &EXTRA_ROOT, &SELF_PARENT, &CYCLE, &PARENT_AFTER_CHILD, &MISSING_ID, &SIDE_PARENT];
 
 /// What a decision comes to in one session.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,7 +53,7 @@ pub fn has(session: &Session, id: &str) -> bool {
 }
 
 /// What `--leaf ID` comes to; none when the session has no such record.
-pub fn of_leaf(session: &Session, id: &str) -> Option<Decision> {
+pub fn of_leaf(session: &Session, agent: &dyn Writer, id: &str) -> Option<Decision> {
     let Some(leaf) = find(session, id) else {
         return has(session, id).then_some(Decision::Damaged);
     };
@@ -69,21 +71,16 @@ pub fn of_leaf(session: &Session, id: &str) -> Option<Decision> {
     let taker = walk::up(&session.graph, used).find(|&n| above.contains(&parent(n)));
     // Two trees: the topmost record that is used goes below the leaf.
     let taker = taker.or(session.chain.adopted.first().copied())?;
-    if session.dialect != Dialect::Sid || taker > leaf {
-        return Some(Decision::Link(taker, leaf));
-    }
-    // Its loader looks upwards only: the first record on the way down that stands behind the leaf goes below it.
-    let behind = session.chain.adopted.iter().copied().find(|&n| n > leaf);
-    Some(match behind {
+    Some(match agent.below_leaf(session, taker, leaf) {
         Some(taker) => Decision::Link(taker, leaf),
         None => Decision::Cannot(format!("'{id}' stands behind every record that is used, where none can name it")),
     })
 }
 
 /// The id of the leaf that another state of a session uses, where a person can decide for it.
-pub(super) fn instead(session: &Session, other: &Session) -> Option<String> {
+pub(super) fn instead(session: &Session, agent: &dyn Writer, other: &Session) -> Option<String> {
     let id = other.id(other.chain.leaf?)?.lossy();
-    matches!(of_leaf(session, &id), Some(Decision::Link(..) | Decision::Damaged)).then_some(id)
+    matches!(of_leaf(session, agent, &id), Some(Decision::Link(..) | Decision::Damaged)).then_some(id)
 }
 
 /// Whether a person decided for what mends a damaged line, by the leaf that stood in it and is used behind it.
@@ -112,43 +109,45 @@ pub fn of_link(session: &Session, (child, parent): (&str, &str)) -> Option<Decis
 }
 
 /// The edits of all decisions about a session, as one way.
-pub(super) fn ways(session: &Session, findings: &[Finding], relink: &Relink) -> io::Result<Vec<Vec<Edit>>> {
+pub(super) fn ways(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let (session, relink) = (job.session(), &job.options.relink);
     let links = relink.decided.iter().filter_map(|(child, parent)| of_link(session, (child, parent)));
-    let leaf = relink.leaf.iter().filter_map(|id| of_leaf(session, id));
+    let leaf = relink.leaf.iter().filter_map(|id| of_leaf(session, job.agent, id));
     let mut edits = Vec::new();
     for decision in links.chain(leaf) {
         if let Decision::Link(child, parent) = decision {
-            edits.extend(below(session, findings, child, parent)?);
+            edits.extend(below(job, child, parent)?);
         }
     }
-    Ok(if edits.is_empty() { Vec::new() } else { vec![edits] })
+    Ok(one(edits))
 }
 
-fn below(session: &Session, findings: &[Finding], child: u32, parent: u32) -> io::Result<Option<Edit>> {
+fn below(job: &Job<'_>, child: u32, parent: u32) -> io::Result<Option<Edit>> {
+    let session = job.session();
     let record = session.record(child);
     let Some(id) = session.id(parent).map(|id| id.lossy()).filter(|_| !record.has(flag::LOSSY)) else {
         return Ok(None);
     };
     let text = again::text(&session.source, record)?;
-    let (_, key) = keys(session.dialect);
+    let key = job.agent.names().parent;
     let Some(splice) = set_member(&text, record.offset, key, &quoted(&id)) else { return Ok(None) };
     let line = Some(u64::from(record.line));
-    let broken = findings.iter().find(|f| f.place.line == line && BROKEN.contains(&f.rule.code));
+    let broken = job.findings.iter().find(|f| f.place.line == line && BROKEN.contains(&f.rule));
     let edit =
-        Edit::new(broken.map_or(STEP, |f| f.rule.code), Fix::Links, Action::SetParent, record.offset, vec![splice]);
+        Edit::new(broken.map_or(job.rule, |f| f.rule), Fix::Links, Action::SetParent, record.offset, vec![splice]);
     Ok(Some(edit.reason(format!("decided: below {id}")).evidence(Evidence::Decided)))
 }
 
 /// What a step of this module did not reach: the leaf that a person named has to be on the used path behind it.
-pub(super) fn unproven(code: &str, after: &Session, relink: &Relink) -> Option<String> {
-    let id = relink.leaf.as_ref().filter(|_| code == STEP)?;
+pub(super) fn unproven(rule: &Rule, after: &Session, relink: &Relink) -> Option<String> {
+    let id = relink.leaf.as_ref().filter(|_| rule == &STRAY_LEAF)?;
     let used = find(after, id).is_none_or(|leaf| is_used(after, leaf));
     (!used).then(|| format!("'{id}' would still not be on the path that is used"))
 }
 
 /// Why the step of the decisions was taken back, if it was.
 pub fn why_not(taken_back: &[TakenBack]) -> Option<&str> {
-    taken_back.iter().find(|t| t.code == STEP).map(|t| t.worse.why.as_str())
+    taken_back.iter().find(|t| t.rule == &STRAY_LEAF).map(|t| t.worse.why.as_str())
 }
 
 fn is_used(session: &Session, n: u32) -> bool {

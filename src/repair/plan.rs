@@ -1,19 +1,22 @@
 //! The plan: one value that a dry run prints and the commit executes.
 //!
-//! Codes are answered one after the other, bytes first, then links, then content, and again from the start as long as
+//! Rules are answered one after the other, bytes first, then links, then content, and again from the start as long as
 //! something changes: a split line shows the record that a link needed. Each step is judged by reading the result.
 
 use std::io;
 
+use super::agent::Writer;
+use super::answer::{self, Answer, How, Job, Way};
 use super::edit::{Action, Edit};
 use super::links::Relink;
 use super::text::{Splice, Text};
-use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, loud, no_longer, tail_gone, worse};
-use super::{asked, bytes, content, leaf, links, places};
+use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, no_longer, tail_gone, worse};
+use super::{leaf, links, places};
 use crate::chain::Mode;
 use crate::chain::heal::{Evidence, answers_to_nothing};
-use crate::finding::{Fact, Finding, Fix, Severity};
+use crate::finding::{Finding, Fix, Rule, Severity, loud};
 use crate::record::facts::{Id, flag};
+use crate::rules::chain::{MISSING_ID, MISSING_PARENT};
 use crate::rules::gate::Gate;
 use crate::rules::{self, Context, Examined};
 use crate::session::Session;
@@ -35,8 +38,8 @@ pub struct Options {
     pub live: bool,
     /// The time that ages are taken against.
     pub now: i64,
-    /// Codes that are not answered: repaired once more, a session would change again by them.
-    pub without: Vec<&'static str>,
+    /// Rules that are not answered: repaired once more, a session would change again by them.
+    pub without: Vec<&'static Rule>,
 }
 
 /// One edit as the plan tells it: places are those of the file.
@@ -59,8 +62,8 @@ pub struct Quarantined {
     pub length: u64,
     /// Physical line in the file.
     pub line: u64,
-    /// The code it is about.
-    pub code: &'static str,
+    /// The rule it is about.
+    pub rule: &'static Rule,
 }
 
 /// A session's state before or after.
@@ -72,8 +75,8 @@ pub struct State {
     pub mode: Mode,
     /// Would the API take it?
     pub api: ApiVerdict,
-    /// The findings that make that verdict.
-    pub api_codes: Vec<&'static str>,
+    /// The rules that make that verdict.
+    pub api_rules: Vec<&'static Rule>,
     /// Its findings, all places.
     pub findings: Vec<Finding>,
     /// The messages that come back, in order.
@@ -102,8 +105,8 @@ pub struct Plan<S = State> {
     pub edits: Vec<Planned>,
     /// What goes to quarantine, in file order.
     pub quarantined: Vec<Quarantined>,
-    /// The codes that it answers.
-    pub answers: Vec<&'static str>,
+    /// The rules that it answers.
+    pub answers: Vec<&'static Rule>,
     /// Findings at warning or above that stay, at their places in the file as it is now.
     pub left: Vec<Finding>,
     /// The text as it will be; its splices make it of the file.
@@ -113,7 +116,7 @@ pub struct Plan<S = State> {
 }
 
 impl<S> Plan<S> {
-    /// What was made, with the codes that it answers.
+    /// What was made, with the rules that it answers.
     pub(super) fn new(
         (before, after): (S, S),
         (edits, quarantined): (Vec<Planned>, Vec<Quarantined>),
@@ -121,7 +124,7 @@ impl<S> Plan<S> {
         text: Text,
         taken_back: Vec<TakenBack>,
     ) -> Self {
-        let mut answers: Vec<&'static str> = edits.iter().map(|e| e.edit.code).collect();
+        let mut answers: Vec<&'static Rule> = edits.iter().map(|e| e.edit.rule).collect();
         answers.sort_unstable();
         answers.dedup();
         Plan { before, after, edits, quarantined, answers, left, text, taken_back }
@@ -133,7 +136,7 @@ impl<S> Plan<S> {
     }
 }
 
-/// How often the codes are gone through. Each round answers what the one before brought to light; damage has few layers.
+/// How often the rules are gone through. Each round answers what the one before brought to light; damage has few layers.
 const ROUNDS: usize = 8;
 
 /// How many further steps a step may take along that would make something worse alone.
@@ -150,6 +153,7 @@ struct Stage {
 
 /// What steps are made with.
 struct Planner<'a> {
+    agent: &'static dyn Writer,
     options: &'a Options,
     meter: &'a Meter,
 }
@@ -158,7 +162,7 @@ struct Planner<'a> {
 ///
 /// # Errors
 /// When the session's bytes cannot be read.
-pub fn plan(examined: Examined, options: &Options, meter: &Meter) -> io::Result<Plan> {
+pub fn plan(examined: Examined, agent: &'static dyn Writer, options: &Options, meter: &Meter) -> io::Result<Plan> {
     let session = &examined.session;
     let base = session.source.clone();
     let before = state(&examined, options);
@@ -169,7 +173,7 @@ pub fn plan(examined: Examined, options: &Options, meter: &Meter) -> io::Result<
         // What can be read of lost pointers goes with the damage: a repair of the result reads what is there then.
         options.relink.legible = links::legible(&now.examined.session);
         let steps = now.edits.len();
-        taken_back = Planner { options: &options, meter }.settle(&mut now)?;
+        taken_back = Planner { agent, options: &options, meter }.settle(&mut now)?;
         if now.edits.len() == steps {
             break;
         }
@@ -184,17 +188,17 @@ pub fn plan(examined: Examined, options: &Options, meter: &Meter) -> io::Result<
 }
 
 impl Planner<'_> {
-    /// Answers code after code as long as something changes. Returns what was taken back in the last round.
+    /// Answers rule after rule as long as something changes. Returns what was taken back in the last round.
     fn settle(&self, now: &mut Stage) -> io::Result<Vec<TakenBack>> {
         let mut taken_back = Vec::new();
         for _ in 0..ROUNDS {
             let mut changed = false;
             // What failed before may hold now that something else is mended.
             taken_back.clear();
-            for code in to_answer(&now.state.findings, self.options) {
+            for answer in answer::to_make(&now.state.findings, self.options, self.agent.answers()) {
                 let mut failed = None;
-                for way in self.ways(now, code)? {
-                    match self.taken(now, code, &way)? {
+                for way in self.ways(now, answer)? {
+                    match self.taken(now, answer.rule, &way)? {
                         Ok(next) => {
                             (*now, failed, changed) = (next, None, true);
                             break;
@@ -202,7 +206,7 @@ impl Planner<'_> {
                         Err(worse) => failed = failed.or(Some(worse)),
                     }
                 }
-                taken_back.extend(failed.map(|worse| TakenBack { code, worse }));
+                taken_back.extend(failed.map(|worse| TakenBack { rule: answer.rule, worse }));
             }
             if !changed {
                 break;
@@ -211,21 +215,22 @@ impl Planner<'_> {
         Ok(taken_back)
     }
 
-    /// The ways to answer a code that stay within what a repair may do. A code of a gentle class may have an answer for
+    /// The ways to answer a rule that stay within what a repair may do. A rule of a gentle class may have an answer for
     /// some places that goes further; that takes that class.
-    fn ways(&self, now: &Stage, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
-        let mut ways = ways(&now.examined, code, &now.state.findings, self.options)?;
+    fn ways(&self, now: &Stage, answer: &Answer) -> io::Result<Vec<Way>> {
+        let (examined, findings, rule) = (&now.examined, &*now.state.findings, answer.rule);
+        let mut ways = made(answer, &Job { examined, agent: self.agent, rule, findings, options: self.options })?;
         ways.retain(|way| way.iter().all(|e| e.class <= self.options.up_to));
         Ok(ways)
     }
 
     /// One way taken, with what it has to take along so that nothing is worse; else what it would make worse.
-    fn taken(&self, now: &Stage, code: &'static str, way: &[Edit]) -> io::Result<Result<Stage, Worse>> {
+    fn taken(&self, now: &Stage, rule: &'static Rule, way: &[Edit]) -> io::Result<Result<Stage, Worse>> {
         let mut next = self.step(now, way)?;
         let decided = leaf::decides(&now.examined.session, &next.examined.session, &self.options.relink);
         let bound = Bound::of(way.iter()).or_decided(decided);
-        let idle = idle(code, way, now, &next).map(Worse::other);
-        let unproven = leaf::unproven(code, &next.examined.session, &self.options.relink).map(Worse::other);
+        let idle = idle(rule, way, now, &next).map(Worse::other);
+        let unproven = leaf::unproven(rule, &next.examined.session, &self.options.relink).map(Worse::other);
         let Some(worse) = self.worse(now, &next, bound)?.or(unproven) else {
             if bound.is_decided()
                 && let Some(gone) = no_longer(Seen(&now.state, &now.text), Seen(&next.state, &next.text))?
@@ -253,15 +258,16 @@ impl Planner<'_> {
 
     /// A further step that answers something which was not there before.
     fn along(&self, before: &Stage, now: &Stage) -> io::Result<Option<Stage>> {
-        let (was, is) = (loud(&before.state), loud(&now.state));
-        for code in to_answer(&now.state.findings, self.options) {
-            if is.get(code) <= was.get(code) {
+        let (was, is) = (loud(&before.state.findings), loud(&now.state.findings));
+        for answer in answer::to_make(&now.state.findings, self.options, self.agent.answers()) {
+            let rule = answer.rule;
+            if is.get(rule) <= was.get(rule) {
                 continue;
             }
-            for way in self.ways(now, code)? {
+            for way in self.ways(now, answer)? {
                 let next = self.step(now, &way)?;
                 let worse = self.worse(now, &next, Bound::of(way.iter()))?;
-                if worse.is_none() && idle(code, &way, now, &next).is_none() {
+                if worse.is_none() && idle(rule, &way, now, &next).is_none() {
                     return Ok(Some(next));
                 }
             }
@@ -272,7 +278,7 @@ impl Planner<'_> {
     fn worse(&self, now: &Stage, then: &Stage, bound: Bound) -> io::Result<Option<Worse>> {
         let mut seen = worse(Seen(&now.state, &now.text), Seen(&then.state, &then.text), bound)?;
         if let Some(worse) = seen.as_mut().filter(|w| w.about == About::Messages) {
-            worse.leaf = leaf::instead(&now.examined.session, &then.examined.session);
+            worse.leaf = leaf::instead(&now.examined.session, self.agent, &then.examined.session);
         }
         let gone = || tail_gone(&now.state, &then.examined.session, bound).or_else(|| emptied(&then.examined.session));
         Ok(seen.or_else(|| gone().map(Worse::other)))
@@ -286,13 +292,13 @@ impl Planner<'_> {
         let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
         let text = now.text.spliced(&splices);
         let Session { path, shape, .. } = &now.examined.session;
-        let examined = Examined::read(path.clone(), text.source(), now.examined.agent, *shape, self.meter)?;
+        let examined = Examined::read(path.clone(), text.source(), self.agent, *shape, self.meter)?;
         let state = state(&examined, self.options);
         let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
         for edit in way {
             // What an earlier step put in is no part of the file.
             for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| now.text.stretches(at, n)) {
-                quarantined.push(Quarantined { offset, length, line: 0, code: edit.code });
+                quarantined.push(Quarantined { offset, length, line: 0, rule: edit.rule });
             }
             edits.push(Planned { edit: edit.clone(), offset: now.text.in_file(edit.at), line: 0 });
         }
@@ -310,17 +316,14 @@ pub fn state(examined: &Examined, options: &Options) -> State {
     let session = &examined.session;
     let context = Context::new(examined, options.live, options.now, usize::MAX);
     let (mut findings, healed) = rules::session_findings(&context);
-    for finding in findings.iter_mut().filter(|f| f.rule.code == "C201") {
-        let parent = finding.facts.iter().find_map(|(name, fact)| match fact {
-            Fact::Word(parent) if *name == "missing_parent" => Some(Id::of(parent.as_bytes())),
-            _ => None,
-        });
+    for finding in findings.iter_mut().filter(|f| f.is(&MISSING_PARENT)) {
+        let parent = finding.missing_parent.as_ref().map(|parent| Id::of(parent.as_bytes()));
         if let Some((_, other)) = options.relink.elsewhere.iter().find(|(id, _)| Some(*id) == parent) {
             *finding = rules::chain::in_other_session(finding, other);
         }
     }
     let resume = rules::resume::judge(&context, &findings, healed.as_ref());
-    let (api, api_codes) = rules::legal::api(&context, &findings);
+    let (api, api_rules) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| Back::of(session.record(n))).collect();
     let refused = session.chain.refusal.is_some();
     // sid-code takes a tail whose id is no string for one without.
@@ -331,58 +334,28 @@ pub fn state(examined: &Examined, options: &Options) -> State {
         .filter(|r| r.has(flag::ID_STRING))
         .map(|r| r.id)
         .unwrap_or_default();
-    State { resume, mode: session.chain.mode, api, api_codes, findings, messages, refused, tail }
+    State { resume, mode: session.chain.mode, api, api_rules, findings, messages, refused, tail }
 }
 
-/// The codes that a repair of these options answers, in the order in which they are answered.
-pub(super) fn to_answer(findings: &[Finding], options: &Options) -> Vec<&'static str> {
-    let mut codes: Vec<(Fix, &'static str)> = findings
-        .iter()
-        .filter_map(|f| f.rule.fix.map(|fix| (fix, f)))
-        .filter(|(fix, f)| {
-            *fix <= options.up_to
-                && !options.without.contains(&f.rule.code)
-                && options.gate.keeps(f)
-                && (options.gate.names(f.rule.code)
-                    || (f.severity >= Severity::Warning && !asked::BY_NAME.contains(&f.rule.code)))
-        })
-        .map(|(fix, f)| (fix, f.rule.code))
-        .collect();
-    codes.sort_unstable();
-    codes.dedup();
-    if options.relink.decides() && options.up_to >= Fix::Links {
-        // A decision goes before what would be done without it.
-        let first = codes.partition_point(|(fix, _)| *fix < Fix::Links);
-        codes.insert(first, (Fix::Links, leaf::STEP));
-    }
-    codes.into_iter().map(|(_, code)| code).collect()
+/// The ways in which a rule can be answered in a session; the first that makes nothing worse is taken.
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn ways(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    answer::to(job.rule, job.agent.answers()).map_or_else(|| Ok(Vec::new()), |answer| made(answer, job))
 }
 
-pub(crate) fn ways(
-    examined: &Examined,
-    code: &'static str,
-    findings: &[Finding],
-    options: &Options,
-) -> io::Result<Vec<Vec<Edit>>> {
-    let session = &examined.session;
-    if code == leaf::STEP {
-        return leaf::ways(session, findings, &options.relink);
+fn made(answer: &Answer, job: &Job<'_>) -> io::Result<Vec<Way>> {
+    match answer.how {
+        How::Session(ways) => ways(job),
+        How::Index(_) => Ok(Vec::new()),
     }
-    let edits = bytes::edits(session, code)?;
-    if !edits.is_empty() {
-        return Ok(vec![edits]);
-    }
-    let ways = links::ways(session, code, &options.relink)?;
-    if !ways.is_empty() {
-        return Ok(ways);
-    }
-    content::ways(examined, code, findings, options.answer_orphans)
 }
 
 /// Ids that are made up and bring nothing back are so many lines changed for nothing: they are given together with the
 /// link that needs them. What a message says is not changed for an answer that answers nothing.
 /// A link that brings back nothing but results of no call is none that anyone needs.
-fn idle(code: &str, way: &[Edit], now: &Stage, next: &Stage) -> Option<String> {
+fn idle(rule: &Rule, way: &[Edit], now: &Stage, next: &Stage) -> Option<String> {
     let (before, after) = (&now.state, &next.state);
     let read = way.iter().any(|e| e.evidence == Some(Evidence::Legible));
     let longer = after.messages.len() > before.messages.len();
@@ -394,14 +367,14 @@ fn idle(code: &str, way: &[Edit], now: &Stage, next: &Stage) -> Option<String> {
     if links && longer && of_use(next) <= of_use(now) {
         return Some("it would bring back nothing but results of no call".to_owned());
     }
-    if code == "C209" && !read && !longer {
+    if rule == &MISSING_ID && !read && !longer {
         return Some("ids that are made up would bring nothing back".to_owned());
     }
     let count = |state: &State| {
-        let same = state.findings.iter().filter(|f| f.rule.code == code);
+        let same = state.findings.iter().filter(|f| f.is(rule));
         same.map(|f| 1 + f.more.unwrap_or(0)).sum::<u64>()
     };
     // An id with odd bytes in it may not be found again under the text that was written for it.
-    let answers = code == "C201" || way.iter().any(|e| e.class == Fix::Content);
+    let answers = rule == &MISSING_PARENT || way.iter().any(|e| e.class == Fix::Content);
     (answers && !longer && count(after) >= count(before)).then(|| "it would still be there".to_owned())
 }

@@ -4,14 +4,15 @@
 //! Each function takes a session that was read from the bytes in question and returns what is wrong with it, in words
 //! without message text. An empty list is the proof.
 
-use std::collections::BTreeMap;
 use std::io;
 
+use super::agent::Writer;
 use super::leaf;
 use super::plan::{self, Options, State, state};
 use super::text::Text;
-use super::worse::{About, Bound, Seen, emptied, tail_gone, worse};
-use crate::finding::{Finding, Severity};
+use super::worse::{About, Bound, Seen, emptied, grown, tail_gone, worse};
+use crate::finding::{Finding, Rule, codes};
+use crate::rules::store::INCOMPLETE_FORK;
 use crate::rules::{Examined, counted};
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -23,8 +24,8 @@ pub struct Promise<'a> {
     pub before: &'a State,
     /// How it will be.
     pub after: &'a State,
-    /// The codes that the plan answers.
-    pub answers: &'a [&'static str],
+    /// The rules that the plan answers.
+    pub answers: &'a [&'static Rule],
     /// How much its edits may take away.
     pub bound: Bound,
     /// The file with its edits.
@@ -36,8 +37,8 @@ pub struct Promise<'a> {
 pub struct Wrong {
     /// In words.
     pub told: Vec<String>,
-    /// The codes by which it would change again if it were repaired once more.
-    pub again: Vec<&'static str>,
+    /// The rules by which it would change again if it were repaired once more.
+    pub again: Vec<&'static Rule>,
 }
 
 /// The rules about a whole store, on the store as it was read with one file substituted.
@@ -56,6 +57,7 @@ pub struct StoreRules<'a> {
 pub fn repaired(
     promise: &Promise<'_>,
     result: Examined,
+    agent: &'static dyn Writer,
     options: &Options,
     store: Option<StoreRules<'_>>,
     meter: &Meter,
@@ -67,24 +69,19 @@ pub fn repaired(
     wrong.extend(worse(Seen(promise.before, &base), Seen(&then, promise.text), bound)?.map(|w| w.why));
     wrong.extend(tail_gone(promise.before, &result.session, promise.bound));
     wrong.extend(emptied(&result.session));
-    let loud = counts(&then.findings);
-    let announced = counts(&promise.after.findings);
-    for code in promise.answers {
-        let (is, may) = (loud.get(code).unwrap_or(&0), announced.get(code).unwrap_or(&0));
-        if is > may {
-            wrong.push(format!("{code} is still there"));
-        }
-    }
+    let more: Vec<&Rule> = grown(&promise.after.findings, &then.findings).collect();
+    let still = promise.answers.iter().filter(|rule| more.contains(rule));
+    wrong.extend(still.map(|rule| format!("{rule} is still there")));
     if let Some(store) = store {
         // What a fork lacks it lacked before: a record that can be read again says so.
         let fewer = then.messages.len() < promise.before.messages.len();
         let with = (store.with)(&result.session);
-        let new = new_codes(store.now, &with).filter(|code| fewer || *code != "S527");
-        wrong.extend(new.map(|code| format!("{code} would be new in the store")));
+        let new = grown(store.now, &with).filter(|rule| fewer || *rule != &INCOMPLETE_FORK);
+        wrong.extend(new.map(|rule| format!("{rule} would be new in the store")));
     }
-    let again = plan::plan(result, options, meter)?;
+    let again = plan::plan(result, agent, options, meter)?;
     if !again.is_empty() {
-        wrong.push(format!("repaired once more it would change again ({})", again.answers.join(", ")));
+        wrong.push(format!("repaired once more it would change again ({})", codes(&again.answers)));
     }
     Ok(Wrong { told: wrong, again: again.answers })
 }
@@ -97,7 +94,8 @@ pub fn repaired(
 pub fn late(base: &State, result: &Examined, options: &Options, both_grew: bool) -> io::Result<Vec<String>> {
     let then = state(result, options);
     if !both_grew {
-        let wrong = grown(base, &then, &result.session)?.or_else(|| tail_gone(base, &result.session, Bound::gentle()));
+        let wrong =
+            appended(base, &then, &result.session)?.or_else(|| tail_gone(base, &result.session, Bound::gentle()));
         return Ok(wrong.into_iter().collect());
     }
     let fewer = then.messages.len() < base.messages.len();
@@ -109,12 +107,12 @@ pub fn late(base: &State, result: &Examined, options: &Options, both_grew: bool)
 /// # Errors
 /// When the bytes cannot be read again.
 pub fn undone(original: &State, result: &Examined, options: &Options) -> io::Result<Vec<String>> {
-    Ok(grown(original, &state(result, options), &result.session)?.into_iter().collect())
+    Ok(appended(original, &state(result, options), &result.session)?.into_iter().collect())
 }
 
 /// What is worse in a file that has more lines behind those that it had. Another branch is no matter of the repair then:
 /// the agent wrote it.
-fn grown(base: &State, then: &State, result: &Session) -> io::Result<Option<String>> {
+fn appended(base: &State, then: &State, result: &Session) -> io::Result<Option<String>> {
     if then.messages.len() < base.messages.len() {
         return Ok(Some(fewer_messages(then, base)));
     }
@@ -144,24 +142,9 @@ fn differences(announced: &State, then: &State) -> Vec<String> {
         let (is, said) = (then.resume.verdict.name(), announced.resume.verdict.name());
         wrong.push(format!("a resume would be {is}, {said} was announced"));
     }
-    if (then.api, &then.api_codes) != (announced.api, &announced.api_codes) {
+    if (then.api, &then.api_rules) != (announced.api, &announced.api_rules) {
         wrong.push(format!("the API would say {}, {} was announced", then.api.name(), announced.api.name()));
     }
-    wrong.extend(new_codes(&announced.findings, &then.findings).map(|code| format!("{code} would be new")));
+    wrong.extend(grown(&announced.findings, &then.findings).map(|rule| format!("{rule} would be new")));
     wrong
-}
-
-/// Findings at warning or above by code, those not listed included.
-fn counts(findings: &[Finding]) -> BTreeMap<&'static str, u64> {
-    let mut counts = BTreeMap::new();
-    for f in findings.iter().filter(|f| f.severity >= Severity::Warning) {
-        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-    }
-    counts
-}
-
-/// Codes at warning or above of which there are more than there were.
-fn new_codes(was: &[Finding], is: &[Finding]) -> impl Iterator<Item = &'static str> + use<> {
-    let was = counts(was);
-    counts(is).into_iter().filter(move |(code, n)| *n > was.get(code).copied().unwrap_or(0)).map(|(code, _)| code)
 }

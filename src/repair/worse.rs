@@ -3,7 +3,7 @@
 //! Messages are told apart by where they stand in the file, not by their number: as many others are no amends for one
 //! that no longer comes back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 
 use super::edit::Edit;
@@ -11,7 +11,7 @@ use super::places;
 use super::plan::State;
 use super::text::Text;
 use crate::chain::heal::Evidence;
-use crate::finding::{Fix, Severity};
+use crate::finding::{Family, Finding, Fix, Rule, codes, loud};
 use crate::record::facts::{Id, Kind, Record};
 use crate::rules::counted;
 use crate::session::Session;
@@ -120,8 +120,8 @@ impl Worse {
 /// A step that was taken back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TakenBack {
-    /// The code that it would have answered.
-    pub code: &'static str,
+    /// The rule that it would have answered.
+    pub rule: &'static Rule,
     /// What it would have made worse.
     pub worse: Worse,
 }
@@ -144,25 +144,19 @@ pub(super) fn worse(before: Seen<'_>, after: Seen<'_>, bound: Bound) -> io::Resu
         return Ok(Some(Worse::about(About::Messages, gone.why)));
     }
     if is.api == ApiVerdict::Refused && was.api != ApiVerdict::Refused && loads(was) {
-        let why = format!("the API would refuse every prompt ({})", is.api_codes.join(", "));
+        let why = format!("the API would refuse every prompt ({})", codes(&is.api_rules));
         return Ok(Some(Worse::about(About::Api, why)));
     }
     let longer = is.messages.len() > was.messages.len() || bound.decided;
-    let counts = loud(was);
-    let new = loud(is).into_iter().find_map(|(code, n)| {
-        let uncovered = longer && matches!(code.as_bytes().first(), Some(b'T' | b'M' | b'S'));
-        (n > counts.get(code).copied().unwrap_or(0) && !uncovered).then(|| format!("{code} would be new"))
-    });
-    Ok(new.map(Worse::other))
+    let uncovered = |rule: &Rule| longer && matches!(rule.family(), Family::Tools | Family::Messages | Family::Store);
+    let new = grown(&was.findings, &is.findings).find(|rule| !uncovered(rule));
+    Ok(new.map(|rule| Worse::other(format!("{rule} would be new"))))
 }
 
-/// Findings at warning or above by code, those not listed included.
-pub(super) fn loud(state: &State) -> BTreeMap<&'static str, u64> {
-    let mut counts = BTreeMap::new();
-    for f in state.findings.iter().filter(|f| f.severity >= Severity::Warning) {
-        *counts.entry(f.rule.code).or_default() += 1 + f.more.unwrap_or(0);
-    }
-    counts
+/// Rules of which there are more findings at warning or above than there were.
+pub(super) fn grown(was: &[Finding], is: &[Finding]) -> impl Iterator<Item = &'static Rule> + use<> {
+    let was = loud(was);
+    loud(is).into_iter().filter(move |(rule, n)| *n > was.get(rule).copied().unwrap_or(0)).map(|(rule, _)| rule)
 }
 
 /// The id that a running agent would append to has to survive every repair up to `links`: its next record names it.

@@ -195,7 +195,7 @@ pub fn page(out: &mut Out, report: &Report<'_>, autopsy: &Autopsy<'_>) -> io::Re
         let lead = vec![
             plain("  "),
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
-            plain(format!("{}  ", finding.name_at_line())),
+            plain(format!("{}  ", finding.as_cause())),
         ];
         paragraph(out, lead, 10, &listed::sentence(finding))?;
         let window = autopsy.window(finding);

@@ -241,7 +241,7 @@ fn findings(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         let lead = vec![
             plain("  "),
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
-            plain(format!("{}  ", finding.name_at_line())),
+            plain(format!("{}  ", finding.as_cause())),
         ];
         paragraph(out, lead, 10, &listed::sentence(finding))?;
     }

@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::envelope::{IdField, PathField};
 use super::next::Next;
-use crate::finding::{Fact, Finding, Fix, Severity};
+use crate::finding::{Cause, Fact, Finding, Fix, Severity};
 use crate::rules::baseline::Baseline;
 use crate::rules::fingerprint::Fingerprints;
 
@@ -29,7 +29,7 @@ pub struct FindingJson<'a> {
     #[serde(flatten)]
     id: IdField,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<&'a str>,
+    cause: Option<Cause>,
     effect: &'a str,
     facts: Facts<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub fn findings<'a>(
                 offset: finding.place.offset,
                 length: finding.place.length,
                 id: IdField::from(finding.place.id.as_ref()),
-                cause: finding.cause.as_deref(),
+                cause: finding.cause,
                 effect: &finding.effect,
                 facts: Facts(&finding.facts),
                 count: finding.count,

@@ -77,7 +77,7 @@ pub fn of_scan(scan: &Scan) -> impl Iterator<Item = Listed<'_>> {
 /// A finding in one sentence: its name, what the agent does with it, the cause and how many it stands for.
 pub fn sentence(finding: &Finding) -> String {
     let effect = if finding.effect.is_empty() { String::new() } else { format!(": {}", finding.effect) };
-    let cause = finding.cause.as_deref().map(|cause| format!(" (cause: {cause})")).unwrap_or_default();
+    let cause = finding.cause.map(|cause| format!(" (cause: {cause})")).unwrap_or_default();
     let times = match stands_for(finding) {
         1 => String::new(),
         n => format!(", {} in all", number(n)),

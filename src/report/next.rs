@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::neutral::is_active;
 use crate::audit::mend::{Ask, Mend, answering};
-use crate::finding::{Finding, Fix};
+use crate::finding::{Family, Finding, Fix};
 use crate::session::Shape;
 
 /// What the commands of one file are made of.
@@ -24,14 +24,14 @@ impl Next<'_> {
     /// The next command for a finding of the file.
     pub fn for_finding(&self, finding: &Finding) -> Option<String> {
         let path = finding.path.as_deref().unwrap_or(self.path);
-        let code = finding.rule.code;
-        let explain = || Some(format!("sid-audit explain {code}"));
+        let rule = finding.rule;
+        let explain = || Some(format!("sid-audit explain {rule}"));
         if path == Path::new("-") {
             return explain();
         }
         match self.answer(finding).filter(|_| path == self.path) {
             Some(mend) => repair("--dry-run", &mend.ask, path),
-            None if code.starts_with('C') && finding.place.line.is_some() && self.shape != Shape::Legacy => {
+            None if rule.family() == Family::Chain && finding.place.line.is_some() && self.shape != Shape::Legacy => {
                 with_path("sid-audit chain", path)
             }
             None => explain(),
@@ -48,7 +48,7 @@ impl Next<'_> {
     /// The repair for a finding: of what has no answer of its own, only a decision.
     fn answer(&self, finding: &Finding) -> Option<&Mend> {
         let own = |mend: &&Mend| finding.rule.fix.is_some() || mend.ask.leaf.is_some();
-        answering(self.mends, finding.rule.code).filter(own)
+        answering(self.mends, finding.rule).filter(own)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::heal::Evidence;
 use crate::commit::Sha;
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Fix, Severity};
+use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::baseline::Baseline;
@@ -172,7 +172,7 @@ struct PlanJson<'a> {
     session_kind: Option<&'static str>,
     before: AccountJson<'a>,
     after: AccountJson<'a>,
-    answers: &'a [&'static str],
+    answers: &'a [&'static Rule],
     edits: Vec<EditJson<'a>>,
     left: Vec<LeftJson<'a>>,
     /// Links that are only the nearest and would be made with `--relink auto`.
@@ -202,7 +202,7 @@ impl<'a> AccountJson<'a> {
     fn session(state: &'a State, dialect: Dialect, sha256: Sha) -> Self {
         AccountJson {
             resume: Some(ResumeJson::of(&state.resume, state.mode, dialect)),
-            api: Some(ApiJson::of(state.api, &state.api_codes)),
+            api: Some(ApiJson::of(state.api, &state.api_rules)),
             readable: None,
             snapshots: None,
             sha256: sha256.to_string(),
@@ -284,7 +284,7 @@ impl<'a> EditJson<'a> {
             class: edit.class,
             evidence: edit.evidence.map_or("none", Evidence::name),
             reason: &edit.reason,
-            code: edit.code,
+            code: edit.rule.code,
         }
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use super::listed::Listed;
 use crate::audit::repair::FilePlan;
 use crate::finding::{Finding, Place};
-use crate::rules::registry;
 use crate::store::Discovery;
 
 /// A file with what its plan says.
@@ -46,7 +45,7 @@ pub fn planned<'a>(discovery: &Discovery, plans: &'a [FilePlan]) -> Vec<PlannedF
             let edits = plan.edits.iter().filter_map(|planned| {
                 let edit = &planned.edit;
                 let place = Place { line: Some(planned.line), offset: Some(planned.offset), ..Place::default() };
-                let finding = registry::find(edit.code)?.at(place);
+                let finding = edit.rule.at(place);
                 let reason = if edit.reason.is_empty() { String::new() } else { format!(": {}", edit.reason) };
                 let finding = finding.effect(format!("repair would {}{reason}", edit.action.name().replace('_', " ")));
                 let finding = finding.fact(ACTION, edit.action.name()).fact("class", edit.class.name());

@@ -14,9 +14,10 @@ use super::wrap::wrap;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
 use crate::chain::heal::Evidence;
+use crate::finding::{Rule, codes};
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
-use crate::rules::{counted, registry};
+use crate::rules::counted;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// How many edits of one file are listed, unless all are asked for.
@@ -64,7 +65,7 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
         Subject::Index(index) => compare("index", index_words(&index.before), index_words(&index.after))?,
     }
     if plan.has_work() {
-        let answers: Vec<String> = plan.answers.iter().map(|code| named(code)).collect();
+        let answers: Vec<String> = plan.answers.iter().map(|rule| named(rule)).collect();
         item(out, row("answers"), &answers.join(", "))?;
     }
     let mut edits: Vec<&Planned> = plan.edits.iter().collect();
@@ -73,7 +74,7 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
     for planned in edits.iter().take(listed) {
         let edit = &planned.edit;
         let evidence = edit.evidence.map(|e| format!(", {}", e.name())).unwrap_or_default();
-        let (action, class, code) = (edit.action.name(), edit.class.name(), edit.code);
+        let (action, class, code) = (edit.action.name(), edit.class.name(), edit.rule.code);
         let text = format!("{action} ({code}, {class}{evidence}): {}", edit.reason);
         item(out, place(planned), &text)?;
     }
@@ -107,7 +108,7 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
 pub fn nearest(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
     out.line([strong(plan.path.to_string_lossy())])?;
     for planned in plan.edits.iter().filter(|e| e.edit.evidence == Some(Evidence::Nearest)) {
-        let text = format!("({}) the nearest link is {}", planned.edit.code, planned.edit.reason);
+        let text = format!("({}) the nearest link is {}", planned.edit.rule, planned.edit.reason);
         item(out, place(planned), &text)?;
     }
     match &plan.subject {
@@ -126,13 +127,13 @@ fn refusal(out: &mut Out, refused: &Refused) -> io::Result<()> {
 
 /// What stays, by code and reason.
 fn left(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
-    let mut groups: BTreeMap<(&str, &str), (Vec<u64>, u64)> = BTreeMap::new();
+    let mut groups: BTreeMap<(&Rule, &str), (Vec<u64>, u64)> = BTreeMap::new();
     for left in &plan.left {
-        let group = groups.entry((left.finding.rule.code, &left.why)).or_default();
+        let group = groups.entry((left.finding.rule, &left.why)).or_default();
         group.0.extend(left.finding.place.line);
         group.1 += 1 + left.finding.more.unwrap_or(0);
     }
-    for ((code, why), (mut lines, count)) in groups {
+    for ((rule, why), (mut lines, count)) in groups {
         lines.sort_unstable();
         lines.dedup();
         let places: Vec<String> = lines.iter().take(PLACES).map(u64::to_string).collect();
@@ -146,7 +147,7 @@ fn left(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
         if count > 1 && count != lines.len() as u64 {
             places.push_str(&format!(" ({count} times)"));
         }
-        item(out, row("left"), &format!("{}{places}: {why}", named(code)))?;
+        item(out, row("left"), &format!("{}{places}: {why}", named(rule)))?;
     }
     Ok(())
 }
@@ -306,8 +307,8 @@ fn place(planned: &Planned) -> Span<'static> {
     dim(format!("    line {:<6}", planned.line))
 }
 
-fn named(code: &str) -> String {
-    registry::find(code).map_or_else(|| code.to_owned(), |rule| format!("{code} {}", rule.name))
+fn named(rule: &Rule) -> String {
+    format!("{rule} {}", rule.name)
 }
 
 /// Text behind the word of a row, its further lines under its first.
@@ -350,6 +351,6 @@ fn api_words(state: &State) -> Span<'static> {
         ApiVerdict::InFlight | ApiVerdict::Unknown => Style::Dim,
     };
     let name = state.api.name().replace('_', " ");
-    let codes = state.api_codes.join(", ");
+    let codes = codes(&state.api_rules);
     span(style, if codes.is_empty() { name } else { format!("{name} ({codes})") })
 }

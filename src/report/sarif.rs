@@ -181,7 +181,7 @@ fn result<'a>(told: Told<'a>, file: &Listed<'_>, roots: &Roots, baseline: bool) 
         properties: Properties {
             fix: finding.rule.fix.map(Fix::name),
             id: IdField::from(id),
-            cause: finding.cause.as_deref(),
+            cause: finding.cause,
             effect: &finding.effect,
             facts: super::finding_json::Facts(&finding.facts),
             count: finding.count,

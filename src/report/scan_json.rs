@@ -17,6 +17,7 @@ use crate::audit::{self, Extra, Scan, SessionAudit, keep};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
+use crate::finding::Rule;
 use crate::metrics::census::FieldVerdict;
 use crate::rules::baseline::Baseline;
 use crate::session::{Shape, ids};
@@ -228,18 +229,18 @@ struct LinesJson {
 #[derive(Serialize)]
 pub struct ApiJson<'a> {
     verdict: &'static str,
-    codes: &'a [&'static str],
+    codes: &'a [&'static Rule],
 }
 
 impl<'a> ApiJson<'a> {
     /// Of a session that was judged.
     pub fn new(session: &'a SessionAudit) -> Self {
-        let codes = session.extra.as_deref().map(|extra| extra.api_codes.as_slice()).unwrap_or_default();
+        let codes = session.extra.as_deref().map(|extra| extra.api_rules.as_slice()).unwrap_or_default();
         ApiJson::of(session.api, codes)
     }
 
     /// A verdict and the findings that make it.
-    pub fn of(verdict: ApiVerdict, codes: &'a [&'static str]) -> Self {
+    pub fn of(verdict: ApiVerdict, codes: &'a [&'static Rule]) -> Self {
         ApiJson { verdict: verdict.name(), codes }
     }
 }

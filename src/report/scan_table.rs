@@ -15,8 +15,7 @@ use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
 use super::{cross_check_table, listed, verdict};
 use crate::audit::{self, SessionAudit};
-use crate::finding::{Finding, Rule, Severity};
-use crate::rules::registry;
+use crate::finding::{Deletion, Finding, Rule, Severity, When};
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// How much of everything is shown.
@@ -30,9 +29,9 @@ pub struct Extent {
     pub verbose: bool,
 }
 
-/// What an agent's own clean-up takes, and the word for what it takes only in some days.
-const DELETION_AHEAD: &str = "S516";
-const SOON: &str = "within 7 days";
+/// What an agent's own clean-up takes.
+type Going<'a> = (&'a Finding, &'a Deletion);
+
 /// How many sessions are listed unless all are.
 const ROWS: usize = 20;
 /// So many files that an agent deletes are all named; of more, only the first few.
@@ -215,13 +214,10 @@ impl<'a> Page<'a> {
 
     /// Sessions that their agent's own clean-up takes at its next start, and those that are due soon after.
     fn deleted(&self, out: &mut Out) -> io::Result<()> {
-        if registry::find(DELETION_AHEAD).is_none() {
-            return out.line([dim("      -  will be deleted: not looked for")]);
-        }
-        let (soon, now): (Vec<_>, Vec<_>) = self.going().into_iter().partition(|f| f.word("when") == Some(SOON));
-        let count = |found: &[&Finding]| found.iter().map(|f| f.count.unwrap_or(1)).sum::<u64>();
-        let names = |found: &[&Finding]| -> Vec<String> {
-            found.iter().flat_map(|f| f.files()).take(NAMES).map(|file| short(Path::new(file))).collect()
+        let (soon, now): (Vec<_>, Vec<_>) = self.going().into_iter().partition(|(_, goes)| goes.when == When::Soon);
+        let count = |found: &[Going<'_>]| found.iter().map(|(f, _)| f.count.unwrap_or(1)).sum::<u64>();
+        let names = |found: &[Going<'_>]| -> Vec<String> {
+            found.iter().flat_map(|(_, goes)| &goes.files).take(NAMES).map(|file| short(Path::new(file))).collect()
         };
         self.count(out, Style::Warning, count(&now), "will be deleted", &names(&now))?;
         match count(&soon) {
@@ -231,30 +227,29 @@ impl<'a> Page<'a> {
     }
 
     /// The findings that say what an agent's own clean-up takes.
-    fn going(&self) -> Vec<&'a Finding> {
+    fn going(&self) -> Vec<Going<'a>> {
         let scan = self.report.scan;
         let all = scan.sessions.iter().flat_map(SessionAudit::findings).chain(&scan.store);
-        all.filter(|f| f.rule.code == DELETION_AHEAD).collect()
+        all.filter_map(|f| Some((f, f.deletion.as_deref()?))).collect()
     }
 
     /// Every file that the clean-up takes, by name, with the setting that decides.
     fn deletion(&self, out: &mut Out) -> io::Result<()> {
-        let going = self.going();
-        if going.iter().all(|f| f.files().next().is_none()) {
+        let going: Vec<Going<'_>> = self.going().into_iter().filter(|(_, goes)| !goes.files.is_empty()).collect();
+        if going.is_empty() {
             return Ok(());
         }
         out.gap()?;
         out.line([strong("Deleted by the agent itself")])?;
-        for finding in going.into_iter().filter(|f| f.files().next().is_some()) {
-            let when = if finding.word("when") == Some(SOON) { "within 7 days" } else { "at the next start" };
-            let (reason, setting) = (finding.word("reason").unwrap_or(""), finding.word("setting").unwrap_or(""));
+        for (finding, Deletion { files, reason, when, setting, .. }) in going {
+            let when = if *when == When::Soon { "within 7 days" } else { "at the next start" };
             paragraph(out, vec![plain("  ")], 4, &format!("{when}, {reason} ({setting}):"))?;
             let all = finding.count.unwrap_or(1);
             let shown = if self.extent.all || all <= GOING as u64 { usize::MAX } else { SAMPLE };
-            for file in finding.files().take(shown) {
+            for file in files.iter().take(shown) {
                 out.line([plain(format!("    {file}"))])?;
             }
-            let more = all.saturating_sub(finding.files().take(shown).count() as u64);
+            let more = all.saturating_sub(files.len().min(shown) as u64);
             if more > 0 {
                 out.line([dim(format!("    and {} more (--all names them)", number(more)))])?;
             }

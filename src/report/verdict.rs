@@ -2,6 +2,7 @@
 
 use super::style::{Span, Style, span};
 use crate::audit::SessionAudit;
+use crate::finding::codes;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// `full`, `partial 120/300`, `none`.
@@ -25,9 +26,9 @@ pub fn resume(session: &SessionAudit) -> Span<'static> {
 
 /// `ok`, `healed`, `refused`, `in flight`, `unknown`; with the codes that make it.
 pub fn api_words(session: &SessionAudit) -> String {
-    let codes = session.extra.as_deref().map(|extra| extra.api_codes.as_slice()).unwrap_or_default();
+    let rules = session.extra.as_deref().map(|extra| extra.api_rules.as_slice()).unwrap_or_default();
     let name = session.api.name().replace('_', " ");
-    if codes.is_empty() { name } else { format!("{name} ({})", codes.join(", ")) }
+    if rules.is_empty() { name } else { format!("{name} ({})", codes(rules)) }
 }
 
 /// The API verdict in its colour.

@@ -186,7 +186,7 @@ fn entries(audit: &Audit, found: &mut Collector) {
     let codes = [&ORPHAN_DIFF, &DIFF_DOES_NOT_FIT, &EMPTYING_DIFF, &UNDECODABLE_CONTENT, &LOSSY_CONTENT];
     for (rule, more) in codes.iter().zip(audit.more) {
         if more > 0 {
-            found.more(rule.code, more);
+            found.more(rule, more);
         }
     }
 }
@@ -220,9 +220,9 @@ fn misfit(audit: &Audit, defect: &Defect, how: Misfit) -> Finding {
         .effect(format!("{LOADER} applies it by the number of its lines and writes a text that never was"));
     let same_file = |d: &&Defect| d.file == defect.file && matches!(d.charge, Charge::Undecodable(_));
     if audit.defects.iter().any(|d| same_file(&d)) {
-        finding.cause(UNDECODABLE_CONTENT.code)
+        finding.cause(&UNDECODABLE_CONTENT)
     } else if audit.index.repeats_ids() {
-        finding.cause(REPEATED_SNAPSHOT_ID.code)
+        finding.cause(&REPEATED_SNAPSHOT_ID)
     } else {
         finding
     }
@@ -345,7 +345,7 @@ fn quota(audit: &Audit, found: &mut Collector) {
             .effect(format!("{LOADER} evicts the oldest entries after its next snapshot"));
         if let Some(defect) = blocked {
             let base = index.path(defect.file).map(Text::lossy).unwrap_or_default();
-            finding = finding.cause(UNDECODABLE_CONTENT.code).fact("base", base);
+            finding = finding.cause(&UNDECODABLE_CONTENT).fact("base", base);
             finding.effect =
                 format!("{LOADER} throws when it evicts, because a base cannot be rebuilt: the index grows on");
         }

@@ -1,12 +1,16 @@
 //! The one gate between rules and reports: which codes a person asked for, and which severity fails the run.
 
+use super::registry;
 use crate::finding::{Finding, Rule, Severity};
 
 /// Which findings are kept. A selector is a code (`L101`), a family letter (`L`), a name, or `ALL`.
 #[derive(Clone, Debug, Default)]
 pub struct Gate {
-    select: Vec<String>,
-    ignore: Vec<String>,
+    /// None selected: all are.
+    select: Vec<&'static Rule>,
+    ignore: Vec<&'static Rule>,
+    /// Those that were selected by their code.
+    named: Vec<&'static Rule>,
 }
 
 impl Gate {
@@ -15,13 +19,9 @@ impl Gate {
     /// # Errors
     /// A word that names no code, family or name.
     pub fn new(select: &[String], ignore: &[String]) -> Result<Self, String> {
-        for word in select.iter().chain(ignore) {
-            let known = super::registry::all().any(|r| matches(word, r.code, r.name));
-            if !known {
-                return Err(format!("unknown code \"{word}\""));
-            }
-        }
-        Ok(Gate { select: select.to_vec(), ignore: ignore.to_vec() })
+        let is_code = |rule: &&Rule| select.iter().any(|word| word.eq_ignore_ascii_case(rule.code));
+        let named = registry::all().filter(is_code).collect();
+        Ok(Gate { select: meant(select)?, ignore: meant(ignore)?, named })
     }
 
     /// Whether this finding is kept.
@@ -30,15 +30,27 @@ impl Gate {
     }
 
     /// Whether this rule's findings are kept.
-    pub fn admits(&self, rule: &Rule) -> bool {
-        let hit = |words: &[String]| words.iter().any(|w| matches(w, rule.code, rule.name));
-        (self.select.is_empty() || hit(&self.select)) && !hit(&self.ignore)
+    pub fn admits(&self, rule: &'static Rule) -> bool {
+        (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)
     }
 
     /// Whether the person named this code itself, not only its family or all.
-    pub fn names(&self, code: &str) -> bool {
-        self.select.iter().any(|w| w.eq_ignore_ascii_case(code))
+    pub fn names(&self, rule: &'static Rule) -> bool {
+        self.named.contains(&rule)
     }
+}
+
+/// The rules that some words mean.
+fn meant(words: &[String]) -> Result<Vec<&'static Rule>, String> {
+    let mut rules = Vec::new();
+    for word in words {
+        let before = rules.len();
+        rules.extend(registry::all().filter(|rule| matches(word, rule.code, rule.name)));
+        if rules.len() == before {
+            return Err(format!("unknown code \"{word}\""));
+        }
+    }
+    Ok(rules)
 }
 
 fn matches(word: &str, code: &str, name: &str) -> bool {

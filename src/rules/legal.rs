@@ -9,24 +9,10 @@
 
 use super::{Collector, Context};
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Place, Rule, Severity};
+pub(super) use crate::finding::Weight;
+use crate::finding::{Family, Finding, Place, Rule, Severity};
 use crate::request::{Api, WHOLE};
 use crate::verdict::ApiVerdict;
-
-/// How much a defect weighs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Weight {
-    /// Not in the request, or of no consequence there.
-    Noted,
-    /// Something is lost, whatever the API says.
-    Warned,
-    /// The agent leaves it out or makes something up before it sends.
-    Healed,
-    /// The API refuses the request.
-    Refused,
-    /// The agent itself fails on it, whatever the provider.
-    Breaks,
-}
 
 impl Weight {
     /// The weight of what reaches the API, or does not because the agent leaves it out.
@@ -36,7 +22,7 @@ impl Weight {
 
     fn severity(self, api: Api) -> Severity {
         match self {
-            Weight::Noted => Severity::Info,
+            Weight::Noted | Weight::InFlight => Severity::Info,
             Weight::Warned | Weight::Healed => Severity::Warning,
             Weight::Refused if api == Api::Unknown => Severity::Warning,
             Weight::Refused | Weight::Breaks => Severity::Error,
@@ -86,17 +72,17 @@ pub(super) fn settle(
     // One record may have tens of thousands of cases; its place is read once.
     let mut place = (u32::MAX, Place::default());
     for case in &cases {
-        if !found.wants(case.rule.code) {
+        if !found.wants(case.rule) {
             continue;
         }
         if place.0 != case.record {
             place = (case.record, context.place(case.record));
         }
-        let mut finding = case.rule.at(place.1.clone()).severity(case.weight.severity(api));
+        let mut finding = case.rule.at(place.1.clone()).severity(case.weight.severity(api)).weighs(case.weight);
         if case.block != WHOLE {
             let blocks = context.request.blocks(&context.session.facts, case.record);
             let index = blocks.get(case.block as usize).map_or(case.block, |b| u32::from(b.index));
-            finding = finding.fact("block", index);
+            finding = finding.block(index);
         }
         if case.weight == Weight::Healed {
             finding = finding.fact(HEALED.0, HEALED.1);
@@ -124,18 +110,17 @@ pub(super) fn as_it_stands(context: &Context<'_>, answer: &str) -> String {
 pub(super) const REFUSED: &str = "the API answers 400 to every prompt";
 
 /// Would the next prompt be answered? Made from the findings, and for sid-code from its own integrity check; with the
-/// codes that decide it.
-pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static str>) {
+/// rules that decide it.
+pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static Rule>) {
     let session = context.session;
     let sent = context.request;
-    let ours = |f: &&Finding| f.rule.code.starts_with(['T', 'M']) || f.rule.code == "L109";
-    let codes = |keep: &dyn Fn(&Finding) -> bool| {
-        let mut codes: Vec<&str> = findings.iter().filter(ours).filter(|f| keep(f)).map(|f| f.rule.code).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        codes
+    let rules = |keep: &dyn Fn(Weight) -> bool| {
+        let mut rules: Vec<&'static Rule> = findings.iter().filter(|f| keep(f.api)).map(|f| f.rule).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        rules
     };
-    let refused = codes(&|f| f.severity == Severity::Error);
+    let refused = rules(&|weight| weight.severity(sent.api) == Severity::Error);
     if sent.ended {
         return (ApiVerdict::Ok, Vec::new());
     }
@@ -147,19 +132,20 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
         // Nothing is sent of it, so there is nothing to judge.
         return (ApiVerdict::Unknown, Vec::new());
     }
-    let in_flight = codes(&|f| f.facts.iter().any(|(name, _)| *name == IN_FLIGHT.0));
+    let in_flight = rules(&|weight| weight == Weight::InFlight);
     if !in_flight.is_empty() {
         return (ApiVerdict::InFlight, in_flight);
     }
-    let healed = codes(&|f| f.facts.iter().any(|(name, _)| *name == HEALED.0));
+    let healed = rules(&|weight| weight == Weight::Healed);
+    let of_tools = |rule: &&'static Rule| rule.family() == Family::Tools;
     let pairs = match (&sent.integrity, session.dialect) {
         (Some([raw, _]), _) => !raw.intact(),
         (None, Dialect::Sid) => false,
-        _ => healed.iter().any(|c| c.starts_with('T')),
+        _ => healed.iter().any(of_tools),
     };
     match sent.api {
         Api::Anthropic if !healed.is_empty() => (ApiVerdict::Healed, healed),
-        Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(|c| c.starts_with('T')).collect()),
+        Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(of_tools).collect()),
         _ if sent.rows.is_empty() => (ApiVerdict::Ok, Vec::new()),
         Api::Anthropic => (ApiVerdict::Ok, Vec::new()),
         Api::Unknown => (ApiVerdict::Unknown, Vec::new()),

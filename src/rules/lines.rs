@@ -39,6 +39,9 @@ pub static RULES: &[&Rule] = &[
     &INEXACT_NUMBER,
 ];
 
+/// Damaged lines that may hold whole records.
+pub(super) static HIDING: &[&Rule] = &[&SPLICED_LINE, &GLUED_RECORDS, &NUL_RUN, &SPLIT_RECORD, &BYTE_ORDER_MARK];
+
 /// Finds them in one session.
 pub fn check(context: &Context<'_>, found: &mut Collector) {
     let facts = &context.session.facts;
@@ -50,7 +53,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
         // Lines beyond those kept are counted under the code of their kind.
         for (kind, count) in &facts.bad_counts {
             let listed = facts.bad_lines.iter().filter(|b| b.kind == *kind).count() as u64;
-            found.more(rule_of(*kind).code, count.saturating_sub(listed));
+            found.more(rule_of(*kind), count.saturating_sub(listed));
         }
     }
     missing_newline(context, found);
@@ -73,7 +76,7 @@ pub(super) fn rule_of(kind: BadKind) -> &'static Rule {
 fn bad_line(context: &Context<'_>, bad: &BadLine, found: &mut Collector) {
     let rule = rule_of(bad.kind);
     // The mark is told once for the file, whatever its reader does with it.
-    if bad.kind == BadKind::Marked || !found.wants(rule.code) {
+    if bad.kind == BadKind::Marked || !found.wants(rule) {
         return;
     }
     let mut finding = rule.at(Place::span(u64::from(bad.line), bad.offset, bad.length)).effect(skipped(context, bad));
@@ -142,11 +145,11 @@ fn missing_newline(context: &Context<'_>, found: &mut Collector) {
 
 fn defects(context: &Context<'_>, found: &mut Collector) {
     let facts = &context.session.facts;
-    let mut listed: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut listed: BTreeMap<&'static Rule, u64> = BTreeMap::new();
     let mut contents = Contents::default();
     for defect in &facts.defects {
         let Some(finding) = line_defect(context, defect, &mut contents) else { continue };
-        *listed.entry(finding.rule.code).or_default() += 1;
+        *listed.entry(finding.rule).or_default() += 1;
         found.add(finding);
     }
     for (rule, kinds) in [
@@ -157,9 +160,9 @@ fn defects(context: &Context<'_>, found: &mut Collector) {
         (&RAW_LINE_SEPARATOR, &[DefectKind::RawSeparator]),
     ] {
         let all: u64 = kinds.iter().filter_map(|k| facts.defect_counts.get(k)).sum();
-        let named = listed.get(rule.code).copied().unwrap_or(0);
+        let named = listed.get(rule).copied().unwrap_or(0);
         if named > 0 && all > named {
-            found.more(rule.code, all - named);
+            found.more(rule, all - named);
         }
     }
 }
@@ -310,7 +313,7 @@ fn not_objects(context: &Context<'_>, found: &mut Collector) {
     let facts = &session.facts;
     let last = facts.records.len().saturating_sub(1);
     for (n, record) in facts.records.iter().enumerate().filter(|(_, r)| r.kind == Kind::NonObject) {
-        if !found.wants(NOT_AN_OBJECT.code) {
+        if !found.wants(&NOT_AN_OBJECT) {
             continue;
         }
         let loader = session.dialect.loader();
@@ -334,7 +337,7 @@ fn not_objects(context: &Context<'_>, found: &mut Collector) {
     }
 }
 
-static TORN_TAIL: Rule = Rule {
+pub(crate) static TORN_TAIL: Rule = Rule {
     code: "L101",
     name: "torn-tail",
     severity: Severity::Error,
@@ -350,7 +353,7 @@ static TORN_TAIL: Rule = Rule {
     },
 };
 
-static MISSING_FINAL_NEWLINE: Rule = Rule {
+pub(crate) static MISSING_FINAL_NEWLINE: Rule = Rule {
     code: "L102",
     name: "missing-final-newline",
     severity: Severity::Warning,
@@ -366,7 +369,7 @@ static MISSING_FINAL_NEWLINE: Rule = Rule {
     },
 };
 
-static SPLICED_LINE: Rule = Rule {
+pub(crate) static SPLICED_LINE: Rule = Rule {
     code: "L103",
     name: "spliced-line",
     severity: Severity::Error,
@@ -382,7 +385,7 @@ static SPLICED_LINE: Rule = Rule {
     },
 };
 
-static GLUED_RECORDS: Rule = Rule {
+pub(crate) static GLUED_RECORDS: Rule = Rule {
     code: "L104",
     name: "glued-records",
     severity: Severity::Error,
@@ -398,7 +401,7 @@ static GLUED_RECORDS: Rule = Rule {
     },
 };
 
-static NUL_RUN: Rule = Rule {
+pub(crate) static NUL_RUN: Rule = Rule {
     code: "L105",
     name: "nul-run",
     severity: Severity::Error,
@@ -414,7 +417,7 @@ static NUL_RUN: Rule = Rule {
     },
 };
 
-static UNPARSABLE_LINE: Rule = Rule {
+pub(crate) static UNPARSABLE_LINE: Rule = Rule {
     code: "L106",
     name: "unparsable-line",
     severity: Severity::Error,
@@ -430,7 +433,7 @@ static UNPARSABLE_LINE: Rule = Rule {
     },
 };
 
-static SPLIT_RECORD: Rule = Rule {
+pub(crate) static SPLIT_RECORD: Rule = Rule {
     code: "L107",
     name: "split-record",
     severity: Severity::Error,
@@ -446,7 +449,7 @@ static SPLIT_RECORD: Rule = Rule {
     },
 };
 
-static INVALID_UTF8: Rule = Rule {
+pub(crate) static INVALID_UTF8: Rule = Rule {
     code: "L108",
     name: "invalid-utf8",
     severity: Severity::Error,
@@ -462,7 +465,7 @@ static INVALID_UTF8: Rule = Rule {
     },
 };
 
-static LONE_SURROGATE: Rule = Rule {
+pub(crate) static LONE_SURROGATE: Rule = Rule {
     code: "L109",
     name: "lone-surrogate",
     severity: Severity::Error,
@@ -478,7 +481,7 @@ static LONE_SURROGATE: Rule = Rule {
     },
 };
 
-static BYTE_ORDER_MARK: Rule = Rule {
+pub(crate) static BYTE_ORDER_MARK: Rule = Rule {
     code: "L110",
     name: "byte-order-mark",
     severity: Severity::Warning,
@@ -494,7 +497,7 @@ static BYTE_ORDER_MARK: Rule = Rule {
     },
 };
 
-static CRLF_LINE_ENDS: Rule = Rule {
+pub(crate) static CRLF_LINE_ENDS: Rule = Rule {
     code: "L111",
     name: "crlf-line-ends",
     severity: Severity::Info,
@@ -510,7 +513,7 @@ static CRLF_LINE_ENDS: Rule = Rule {
     },
 };
 
-static BLANK_LINE: Rule = Rule {
+pub(crate) static BLANK_LINE: Rule = Rule {
     code: "L112",
     name: "blank-line",
     severity: Severity::Info,
@@ -526,7 +529,7 @@ static BLANK_LINE: Rule = Rule {
     },
 };
 
-static NOT_AN_OBJECT: Rule = Rule {
+pub(crate) static NOT_AN_OBJECT: Rule = Rule {
     code: "L113",
     name: "not-an-object",
     severity: Severity::Warning,
@@ -542,7 +545,7 @@ static NOT_AN_OBJECT: Rule = Rule {
     },
 };
 
-static RAW_LINE_SEPARATOR: Rule = Rule {
+pub(crate) static RAW_LINE_SEPARATOR: Rule = Rule {
     code: "L114",
     name: "raw-line-separator",
     severity: Severity::Info,
@@ -558,7 +561,7 @@ static RAW_LINE_SEPARATOR: Rule = Rule {
     },
 };
 
-static DUPLICATE_KEY: Rule = Rule {
+pub(crate) static DUPLICATE_KEY: Rule = Rule {
     code: "L115",
     name: "duplicate-key",
     severity: Severity::Info,
@@ -574,7 +577,7 @@ static DUPLICATE_KEY: Rule = Rule {
     },
 };
 
-static DEEP_NESTING: Rule = Rule {
+pub(crate) static DEEP_NESTING: Rule = Rule {
     code: "L116",
     name: "deep-nesting",
     severity: Severity::Info,
@@ -590,7 +593,7 @@ static DEEP_NESTING: Rule = Rule {
     },
 };
 
-static OVERSIZED_LINE: Rule = Rule {
+pub(crate) static OVERSIZED_LINE: Rule = Rule {
     code: "L117",
     name: "oversized-line",
     severity: Severity::Warning,
@@ -606,7 +609,7 @@ static OVERSIZED_LINE: Rule = Rule {
     },
 };
 
-static OVERSIZED_FILE: Rule = Rule {
+pub(crate) static OVERSIZED_FILE: Rule = Rule {
     code: "L118",
     name: "oversized-file",
     severity: Severity::Warning,
@@ -622,7 +625,7 @@ static OVERSIZED_FILE: Rule = Rule {
     },
 };
 
-static EMPTY_FILE: Rule = Rule {
+pub(crate) static EMPTY_FILE: Rule = Rule {
     code: "L119",
     name: "empty-file",
     severity: Severity::Info,
@@ -638,7 +641,7 @@ static EMPTY_FILE: Rule = Rule {
     },
 };
 
-static INEXACT_NUMBER: Rule = Rule {
+pub(crate) static INEXACT_NUMBER: Rule = Rule {
     code: "L120",
     name: "inexact-number",
     severity: Severity::Info,

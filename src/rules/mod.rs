@@ -22,7 +22,7 @@ pub mod usage;
 
 use crate::chain::Chain;
 use crate::chain::heal::Healed;
-use crate::finding::{Finding, Place};
+use crate::finding::{Finding, Place, Rule};
 use crate::metrics::usage::SessionUsage;
 use crate::request::Request;
 use crate::session::{Session, Shape};
@@ -129,7 +129,7 @@ impl<'a> Context<'a> {
 #[derive(Debug)]
 pub struct Collector {
     places: usize,
-    seen: BTreeMap<&'static str, u64>,
+    seen: BTreeMap<&'static Rule, u64>,
     findings: Vec<Finding>,
 }
 
@@ -139,9 +139,9 @@ impl Collector {
         Collector { places, seen: BTreeMap::new(), findings: Vec::new() }
     }
 
-    /// Whether another finding of this code would be listed. When not, it is counted by this call, and need not be made.
-    pub fn wants(&mut self, code: &'static str) -> bool {
-        let seen = self.seen.entry(code).or_default();
+    /// Whether another finding of this rule would be listed. When not, it is counted by this call, and need not be made.
+    pub fn wants(&mut self, rule: &'static Rule) -> bool {
+        let seen = self.seen.entry(rule).or_default();
         if *seen >= self.places as u64 {
             *seen += 1;
             return false;
@@ -151,15 +151,15 @@ impl Collector {
 
     /// Adds a finding.
     pub fn add(&mut self, finding: Finding) {
-        if self.wants(finding.rule.code) {
-            *self.seen.entry(finding.rule.code).or_default() += 1;
+        if self.wants(finding.rule) {
+            *self.seen.entry(finding.rule).or_default() += 1;
             self.findings.push(finding);
         }
     }
 
-    /// Counts further occurrences of a code that are not listed.
-    pub fn more(&mut self, code: &'static str, count: u64) {
-        *self.seen.entry(code).or_default() += count;
+    /// Counts further findings of a rule that are not listed.
+    pub fn more(&mut self, rule: &'static Rule, count: u64) {
+        *self.seen.entry(rule).or_default() += count;
     }
 
     /// The findings so far.
@@ -173,10 +173,10 @@ impl Collector {
         findings.sort_by(|a, b| {
             (a.place.line, a.rule.code, a.place.offset).cmp(&(b.place.line, b.rule.code, b.place.offset))
         });
-        for (code, seen) in self.seen {
-            let listed = findings.iter().filter(|f| f.rule.code == code).count() as u64;
+        for (rule, seen) in self.seen {
+            let listed = findings.iter().filter(|f| f.is(rule)).count() as u64;
             if seen > listed
-                && let Some(last) = findings.iter_mut().rfind(|f| f.rule.code == code)
+                && let Some(last) = findings.iter_mut().rfind(|f| f.is(rule))
             {
                 last.more = Some(seen - listed);
             }

@@ -4,7 +4,7 @@ use super::Context;
 use crate::chain::heal::Healed;
 use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
-use crate::finding::Finding;
+use crate::finding::{Finding, Loss};
 use crate::record::facts::{Kind, flag};
 use crate::request::tail;
 use crate::session::Shape;
@@ -15,13 +15,10 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed
     let session = context.session;
     let loaded = count(session.chain.messages.len());
     let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
-    let says = |code: &str| findings.iter().any(|f| f.rule.code == code);
-    let verdict = if says("C211") {
-        ResumeVerdict::None
-    } else if says("C210") {
-        ResumeVerdict::Partial
-    } else {
-        ResumeVerdict::Full
+    let verdict = match findings.iter().map(|f| f.loss).max().unwrap_or(Loss::Nothing) {
+        Loss::All => ResumeVerdict::None,
+        Loss::Some => ResumeVerdict::Partial,
+        Loss::Nothing => ResumeVerdict::Full,
     };
     let expected = match verdict {
         ResumeVerdict::Full => loaded,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::Context;
 use super::legal::HEALED;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, Weight};
 use crate::record::facts::Defect;
 use crate::request::{Api, content_span};
 use crate::session::Session;
@@ -34,8 +34,10 @@ impl Contents {
             return finding
                 .severity(Severity::Warning)
                 .effect(format!("{loader} reads it and takes it out before it sends; strict readers refuse the line"))
+                .weighs(Weight::Healed)
                 .fact(HEALED.0, HEALED.1);
         }
+        let finding = finding.weighs(Weight::Refused);
         match context.request.api {
             Api::Anthropic => {
                 finding.effect(format!("{loader} reads it and sends it; the API answers 400 to every prompt"))

@@ -19,12 +19,12 @@ const NAMED: usize = 20;
 pub fn check(context: &Context<'_>, found: &mut Collector) {
     let usage = context.usage;
     for figure in &usage.mixed {
-        if found.wants(MIXED_RATIO.code) {
+        if found.wants(&MIXED_RATIO) {
             found.add(mixed(context, figure));
         }
     }
     for total in &usage.disagreements {
-        if found.wants(SNAPSHOT_DISAGREES.code) {
+        if found.wants(&SNAPSHOT_DISAGREES) {
             found.add(disagreement(context, total));
         }
     }
@@ -32,13 +32,13 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
         found_group(context, rule, group, found);
     }
     for figure in &usage.impossible {
-        if found.wants(IMPOSSIBLE_FIGURE.code) {
+        if found.wants(&IMPOSSIBLE_FIGURE) {
             found.add(impossible(context, figure));
         }
     }
     for (rule, more) in [&MIXED_RATIO, &SNAPSHOT_DISAGREES, &IMPOSSIBLE_FIGURE].into_iter().zip(usage.more) {
         if more > 0 {
-            found.more(rule.code, more);
+            found.more(rule, more);
         }
     }
 }

@@ -142,7 +142,7 @@ fn quotas_times_and_counters_are_told() {
     // All texts are the same, so that the undo is right for once.
     assert_eq!(codes, ["K805", "K807", "K811", "K815"]);
     let quota = found.iter().find(|f| f.rule.code == "K811").unwrap();
-    assert_eq!(quota.cause.as_deref(), Some("K805"));
+    assert_eq!(quota.cause.map(|c| c.to_string()).as_deref(), Some("K805"));
     assert!(quota.facts.contains(&("entries", Fact::Number(60))));
 }
 

@@ -441,7 +441,7 @@ fn what_the_list_of_sid_code_hides_goes_at_the_next_start() {
     rows[2]["parentUuid"] = json!("00000000-0000-4000-8000-000000000000");
     let found = sid_of(rows);
     let hidden = found.one("S514");
-    assert_eq!((hidden.severity, hidden.cause.as_deref()), (Severity::Warning, Some("C211@3")));
+    assert_eq!((hidden.severity, hidden.cause.map(|c| c.to_string()).as_deref()), (Severity::Warning, Some("C211@3")));
     let ahead = found.one("S516");
     assert_eq!((ahead.severity, words(ahead, "reason")), (Severity::Warning, vec!["cannot be loaded".to_owned()]));
 
@@ -1075,7 +1075,7 @@ fn sessions_that_pi_shares_and_hides() {
     let mut odd = pi_rows(A, "/home/demo");
     odd[2]["message"]["content"] = Value::Null;
     write(&name(3, "x"), lines(&odd[1..]));
-    assert_eq!(scan(&name(3, "x")).one("S514").cause.as_deref(), Some("C220@1"));
+    assert_eq!(scan(&name(3, "x")).one("S514").cause.map(|c| c.to_string()).as_deref(), Some("C220@1"));
     write(&name(0, A), lines(&odd));
     scan(&name(0, A)).one("S514");
     odd[2]["message"]["content"] = json!("text");

@@ -192,7 +192,7 @@ fn one(
     let quarantine: Vec<Fragment> = plan
         .quarantined
         .iter()
-        .map(|q| Fragment { line: q.line, offset: q.offset, length: q.length, code: q.code.to_owned() })
+        .map(|q| Fragment { line: q.line, offset: q.offset, length: q.length, code: q.rule.code.to_owned() })
         .collect();
     let request = Request {
         path: &plan.path,
@@ -216,9 +216,10 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
         Subject::Session(subject) => &**subject,
         Subject::Index(index) => return answer(prove_index(index, proof)),
     };
+    let agent = agents::reader(plan.dialect, *shape);
     let read = || {
         let source = Source::open(proof.bytes)?;
-        Examined::read(plan.path.clone(), source, agents::reader(plan.dialect, *shape), *shape, &meter)
+        Examined::read(plan.path.clone(), source, agent, *shape, &meter)
     };
     let wrong = read().and_then(|session| match proof.stage {
         Stage::Repair => {
@@ -228,9 +229,9 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
             let promise = Promise { before, after, answers: &plan.answers, bound, text: &text };
             let wrong = match world {
                 Some(world) => world.ask(discovery, plan.file, options.live, |store| {
-                    proof::repaired(&promise, session, options, Some(store), &meter)
+                    proof::repaired(&promise, session, agent, options, Some(store), &meter)
                 }),
-                None => proof::repaired(&promise, session, options, None, &meter),
+                None => proof::repaired(&promise, session, agent, options, None, &meter),
             }?;
             Ok(wrong.told)
         }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::chain::heal::Evidence;
 use crate::record::facts::Id;
+use crate::repair::agent::Writer;
 use crate::repair::leaf::{self, Decision};
 use crate::repair::links::Relink;
 use crate::repair::plan::Plan;
@@ -55,8 +56,8 @@ pub(super) struct Open {
 }
 
 /// Those of these decisions that are about a session.
-pub(super) fn about(session: &Session, relink: &Relink) -> Vec<Open> {
-    let leaf = relink.leaf.iter().map(|id| (leaf_words(id), leaf::of_leaf(session, id)));
+pub(super) fn about(session: &Session, agent: &dyn Writer, relink: &Relink) -> Vec<Open> {
+    let leaf = relink.leaf.iter().map(|id| (leaf_words(id), leaf::of_leaf(session, agent, id)));
     let links = relink.decided.iter();
     let links = links.map(|(child, parent)| (link_words(child, parent), leaf::of_link(session, (child, parent))));
     let open = |(what, decision): (String, Option<Decision>)| {

@@ -7,9 +7,8 @@ use crate::repair::worse::TakenBack;
 
 /// Why a finding stays, in words that name what would answer it.
 pub(super) fn why_left(finding: &Finding, mends: &[Mend], taken_back: &[TakenBack], options: &plan::Options) -> String {
-    let code = finding.rule.code;
-    let taken_back = taken_back.iter().find(|t| t.code == code);
-    if let Some(Mend { ask, .. }) = answering(mends, code) {
+    let taken_back = taken_back.iter().find(|t| finding.is(t.rule));
+    if let Some(Mend { ask, .. }) = answering(mends, finding.rule) {
         let further = (ask.up_to > options.up_to).then(|| format!("--up-to {}", ask.up_to.name()));
         return match (further, &ask.leaf, ask.nearest && !options.relink.nearest) {
             (_, Some(leaf), _) => match taken_back.filter(|t| t.worse.leaf.as_ref() == Some(leaf)) {

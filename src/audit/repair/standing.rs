@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{FilePlan, Subject, Survey};
 use crate::audit::mend::Mend;
 use crate::audit::{PLACES, SessionAudit, below_store, shape_of};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Rule, Severity};
 use crate::repair::plan::State;
 use crate::rules::baseline::Baseline;
 use crate::session::Shape;
@@ -45,9 +45,9 @@ impl Standing {
 
 /// Whether one of these findings is loud and not known, as a scan lists them: so many places of a code.
 fn has_unknown(findings: &[Finding], known: &Baseline, below: &Path) -> bool {
-    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut places: BTreeMap<&Rule, usize> = BTreeMap::new();
     let listed = |f: &&Finding| {
-        let n = places.entry(f.rule.code).or_default();
+        let n = places.entry(f.rule).or_default();
         *n += 1;
         *n <= PLACES
     };

@@ -27,7 +27,7 @@ use crate::chain::heal::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Fix, Severity};
+use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::repair::plan::{self, Plan, Planned, Quarantined};
 use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
@@ -209,7 +209,7 @@ impl Work<'_> {
     /// Whether a finding is to be answered.
     fn asks_for(&self, f: &Finding) -> bool {
         let gate = &self.options.plan.gate;
-        (f.severity >= Severity::Warning || gate.names(f.rule.code)) && f.rule.fix.is_some() && gate.keeps(f)
+        (f.severity >= Severity::Warning || gate.names(f.rule)) && f.rule.fix.is_some() && gate.keeps(f)
     }
 
     /// The first look: what the store needs to know of it, and whether there is anything to plan.
@@ -228,7 +228,7 @@ impl Work<'_> {
         let examined = Examined::of(hand.session, hand.agent);
         let context = Context::new(&examined, hand.live, now, PLACES);
         let audit = keep::judge(n, &context, &Gate::default());
-        let decided = !decided::about(&examined.session, &self.options.plan.relink).is_empty();
+        let decided = !decided::about(&examined.session, hand.agent, &self.options.plan.relink).is_empty();
         if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&examined.session, id)) {
             sum.leaf_in.push(hand.path.clone());
         }
@@ -295,17 +295,17 @@ impl Work<'_> {
         let (dialect, ids) = (session.dialect, ids.iter().map(String::as_str).collect::<Vec<&str>>());
         let mut options = plan::Options { live, ..self.options.plan.clone() };
         options.relink.leaf = options.relink.leaf.filter(|_| self.one_leaf);
-        let open = decided::about(&session, &options.relink);
+        let open = decided::about(&session, agent, &options.relink);
         if let Some(world) = self.world {
             options.relink.elsewhere = world.elsewhere(self.discovery, n, &session);
         }
         let again = Again::of(&session, agent);
-        let planned = plan::plan(Examined::of(session, agent), &options, self.meter)?;
+        let planned = plan::plan(Examined::of(session, agent), agent, &options, self.meter)?;
         let mut nearest = None;
         if !options.relink.nearest && planned.left.iter().any(|f| f.rule.fix == Some(Fix::Links)) {
             let mut bolder = options.clone();
             bolder.relink.nearest = true;
-            let other = plan::plan(again.read(self.meter)?, &bolder, self.meter)?;
+            let other = plan::plan(again.read(self.meter)?, agent, &bolder, self.meter)?;
             let takes_nearest = other.edits.iter().any(|e| e.edit.evidence == Some(Evidence::Nearest));
             nearest = takes_nearest.then_some((other, bolder));
         }
@@ -325,7 +325,7 @@ impl Work<'_> {
         if let Some((other, bolder)) = nearest {
             // Also what has no answer of its own may go with the link.
             for left in &mut plan.left {
-                if !other.left.iter().any(|f| f.rule.code == left.finding.rule.code) {
+                if !other.left.iter().any(|f| f.rule == left.finding.rule) {
                     left.why = "it takes a guess: --relink auto takes the nearest link".to_owned();
                 }
             }
@@ -355,11 +355,11 @@ impl Work<'_> {
             let source = context.source.clone();
             let agent = agents::reader(context.dialect, shape);
             let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
-            planned = plan::plan(examined, &options, self.meter)?;
+            planned = plan::plan(examined, agent, &options, self.meter)?;
             wrong = self.proven(context, &planned, &options)?;
         }
         let again = options.without.iter();
-        planned.taken_back.extend(again.map(|&code| TakenBack { code, worse: Worse::other(AGAIN.to_owned()) }));
+        planned.taken_back.extend(again.map(|&rule| TakenBack { rule, worse: Worse::other(AGAIN.to_owned()) }));
         let (made, before, after) = Made::of(planned, wrong.told, mends);
         let subject = SessionPlan { shape, options: options.clone(), before, after };
         self.file_plan(context, made, &options, Subject::Session(Box::new(subject)))
@@ -369,7 +369,7 @@ impl Work<'_> {
     /// together with what the API asks for.
     fn withheld(&self, context: &InHand<'_>, planned: &Plan, options: &plan::Options) -> io::Result<Option<Refused>> {
         let refused = planned.taken_back.iter().find(|t| t.worse.about == About::Api);
-        let Some(TakenBack { code, worse }) = refused.filter(|_| options.up_to < Fix::Content) else {
+        let Some(TakenBack { rule, worse }) = refused.filter(|_| options.up_to < Fix::Content) else {
             return Ok(None);
         };
         let bolder = plan::Options { up_to: Fix::Content, ..options.clone() };
@@ -377,11 +377,11 @@ impl Work<'_> {
         let source = context.source.clone();
         let agent = agents::reader(context.dialect, shape);
         let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
-        let both = plan::plan(examined, &bolder, self.meter)?;
-        if !both.answers.contains(code) {
+        let both = plan::plan(examined, agent, &bolder, self.meter)?;
+        if !both.answers.contains(rule) {
             return Ok(None);
         }
-        let reason = format!("{code} is left: {}; --up-to content mends both", worse.why);
+        let reason = format!("{rule} is left: {}; --up-to content mends both", worse.why);
         Ok(Some(Refused { path: context.path.to_owned(), reason, hint: None }))
     }
 
@@ -399,9 +399,9 @@ impl Work<'_> {
             Promise { before: &planned.before, after: &planned.after, answers: &planned.answers, bound, text };
         match self.world {
             Some(world) => world.ask(self.discovery, context.n, options.live, |store| {
-                proof::repaired(&promise, result, options, Some(store), self.meter)
+                proof::repaired(&promise, result, agent, options, Some(store), self.meter)
             }),
-            None => proof::repaired(&promise, result, options, None, self.meter),
+            None => proof::repaired(&promise, result, agent, options, None, self.meter),
         }
     }
 
@@ -476,7 +476,7 @@ impl Work<'_> {
 struct Made {
     edits: Vec<Planned>,
     quarantined: Vec<Quarantined>,
-    answers: Vec<&'static str>,
+    answers: Vec<&'static Rule>,
     left: Vec<Finding>,
     taken_back: Vec<TakenBack>,
     text: Text,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::FilePlan;
 use crate::agents;
+use crate::finding::Rule;
 use crate::record::facts::BlockKind;
 use crate::record::reread::Reread;
 use crate::request::Request;
@@ -35,7 +36,7 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
     let records = &session.facts.records;
     let request = Request::new(session, agents::of_session(session));
     let pairing = Pairing::new(session, &request);
-    let mut slabs: BTreeMap<u32, (Slab, Vec<&'static str>)> = BTreeMap::new();
+    let mut slabs: BTreeMap<u32, (Slab, Vec<&'static Rule>)> = BTreeMap::new();
     let mut edits = Vec::new();
     for planned in plan.edits.iter().take(EDITS) {
         // The record at the place of the edit, or the next one: what goes to quarantine is often no record.
@@ -44,8 +45,8 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
             for slab in around(session, &request, &pairing, at) {
                 let subject = slab.subject;
                 let codes = &mut slabs.entry(slab.record).or_insert_with(|| (slab, Vec::new())).1;
-                if subject && !codes.contains(&planned.edit.code) {
-                    codes.push(planned.edit.code);
+                if subject && !codes.contains(&planned.edit.rule) {
+                    codes.push(planned.edit.rule);
                 }
             }
         }
@@ -53,7 +54,7 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
             "line": planned.line,
             "offset": planned.offset,
             "action": planned.edit.action.name(),
-            "code": planned.edit.code,
+            "code": planned.edit.rule,
             "reason": planned.edit.reason,
         }));
     }
@@ -72,7 +73,7 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
     })
 }
 
-fn laid_out(session: &Session, reread: &mut Reread<'_>, slab: &Slab, codes: &[&str]) -> Json {
+fn laid_out(session: &Session, reread: &mut Reread<'_>, slab: &Slab, codes: &[&Rule]) -> Json {
     let record = session.record(slab.record);
     let lossy = |text: Option<crate::text::Text>| text.map(|t| t.lossy());
     let mut out = Map::new();
@@ -104,5 +105,5 @@ fn laid_out(session: &Session, reread: &mut Reread<'_>, slab: &Slab, codes: &[&s
 
 /// The findings that a repair answers, for the journal.
 pub fn codes(plan: &FilePlan) -> Vec<String> {
-    plan.answers.iter().map(|code| (*code).to_owned()).collect()
+    plan.answers.iter().map(|rule| rule.code.to_owned()).collect()
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agents;
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, When};
 use crate::record::facts::Id;
 use crate::repair::proof::StoreRules;
 use crate::rules::counted;
@@ -79,17 +79,17 @@ impl World {
     pub fn deletion(&self, path: &Path, file: &FileEntry, now: i64) -> Option<Deletion> {
         const DAY_MS: i64 = 24 * 60 * 60 * 1000;
         let path = path.to_string_lossy();
-        let going = |f: &&Finding| f.rule.code == "S516" && f.severity == Severity::Info;
-        let found = self.findings.iter().filter(going).find(|f| f.files().any(|file| file == path))?;
+        let going = self.findings.iter().filter(|f| f.severity == Severity::Info).filter_map(|f| f.deletion.as_ref());
+        let found = going.into_iter().find(|goes| goes.files.iter().any(|file| *file == path))?;
         let dialect = file.dialect?;
         let by_time_of_file = dialect == Dialect::Claude;
         let age = counted(u64::try_from(now.saturating_sub(file.mtime_ms) / DAY_MS).unwrap_or(0), "day");
         let age = if by_time_of_file { format!("is {age} old: ") } else { String::new() };
-        let when = match found.word("when") {
-            Some("next start") => "at its next start".to_owned(),
-            _ => format!("at its first start behind {}", found.word("date").unwrap_or_default()),
+        let when = match found.when {
+            When::NextStart => "at its next start".to_owned(),
+            When::Soon => format!("at its first start behind {}", found.date),
         };
-        let setting = found.word("setting").unwrap_or_default();
+        let setting = &found.setting;
         Some(Deletion { words: format!("{age}{} deletes it {when} ({setting})", dialect.agent()), by_time_of_file })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::finding::Rule;
 use crate::record::again;
 use crate::record::facts::{Record, flag};
 use crate::record::json::Kind;
@@ -10,19 +11,24 @@ use crate::repair::text::Splice;
 use crate::session::Session;
 
 /// A record's text, with the content that its message carries.
-pub(super) struct Content {
-    pub(super) text: Vec<u8>,
+#[derive(Debug)]
+pub struct Content {
+    /// The text.
+    pub text: Vec<u8>,
     /// Offset of the text in the file.
-    pub(super) offset: u64,
+    pub offset: u64,
     /// The content's value: first byte and the byte behind, in the text.
     span: (usize, usize),
     /// Its elements, when it is an array.
-    pub(super) items: Vec<(usize, usize)>,
+    pub items: Vec<(usize, usize)>,
 }
 
 impl Content {
     /// Reads a record again; none when it has no content, or its bytes are not those that the loader sees.
-    pub(super) fn read(session: &Session, record: &Record) -> io::Result<Option<Content>> {
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn read(session: &Session, record: &Record) -> io::Result<Option<Content>> {
         if record.has(flag::LOSSY) {
             return Ok(None);
         }
@@ -36,34 +42,34 @@ impl Content {
     }
 
     /// One element.
-    pub(super) fn item(&self, index: usize) -> Option<Value<'_>> {
+    pub fn item(&self, index: usize) -> Option<Value<'_>> {
         Value::standing(&self.text, *self.items.get(index)?)
     }
 
     /// Whether it is an array.
-    pub(super) fn is_array(&self) -> bool {
+    pub fn is_array(&self) -> bool {
         self.text.get(self.span.0) == Some(&b'[')
     }
 
     /// Replaces the whole content.
-    pub(super) fn replace_all(&self, json: &str) -> Splice {
+    pub fn replace_all(&self, json: &str) -> Splice {
         Splice::replace(self.offset + self.span.0 as u64, (self.span.1 - self.span.0) as u64, json)
     }
 
     /// Replaces one element.
-    pub(super) fn replace(&self, index: usize, json: &str) -> Option<Splice> {
+    pub fn replace(&self, index: usize, json: &str) -> Option<Splice> {
         let (start, end) = *self.items.get(index)?;
         Some(Splice::replace(self.offset + start as u64, (end - start) as u64, json))
     }
 
     /// Puts elements behind the last one.
-    pub(super) fn append(&self, json: &[String]) -> Splice {
+    pub fn append(&self, json: &[String]) -> Splice {
         let comma = if self.items.is_empty() { "" } else { "," };
         Splice::insert(self.offset + self.span.1 as u64 - 1, format!("{comma}{}", json.join(",")))
     }
 
     /// Leaves elements out (their places in order), each with one comma beside it, and tells what stretches of the file hold them.
-    pub(super) fn remove(&self, gone: &[usize]) -> (Vec<Splice>, Vec<(u64, u64)>) {
+    pub fn remove(&self, gone: &[usize]) -> (Vec<Splice>, Vec<(u64, u64)>) {
         let at = |i: usize| self.offset + i as u64;
         let quarantined =
             gone.iter().filter_map(|&i| self.items.get(i)).map(|&(s, e)| (at(s), (e - s) as u64)).collect();
@@ -97,17 +103,22 @@ impl Content {
     }
 
     /// The member of the whole record.
-    pub(super) fn member(&self, key: &str) -> Option<Value<'_>> {
+    pub fn member(&self, key: &str) -> Option<Value<'_>> {
         Value::parse(&self.text)?.get(key)
     }
 
+    /// The member of the whole record as JSON, as it stands in the file.
+    pub fn raw(&self, key: &str) -> Option<String> {
+        self.member(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned())
+    }
+
     /// Marks the record as one that a repair changed the content of (S528).
-    pub(super) fn mark(&self, code: &str) -> Option<Splice> {
+    pub fn mark(&self, rule: &Rule) -> Option<Splice> {
         if self.member("sidAudit").is_some() {
             return None;
         }
         let root = Value::parse(&self.text)?;
         (root.kind() == Kind::Object)
-            .then(|| Splice::insert(self.offset + root.end as u64 - 1, format!(",{}", crate::repair::made::mark(code))))
+            .then(|| Splice::insert(self.offset + root.end as u64 - 1, format!(",{}", crate::repair::made::mark(rule))))
     }
 }

@@ -8,62 +8,76 @@ use sha2::{Digest, Sha256};
 use super::Targets;
 use super::array::Content;
 use super::lines::drop_records;
+use super::pairs::drop_blocks;
 use crate::finding::Fix;
 use crate::record::again;
-use crate::record::facts::{BlockKind, DefectKind, Kind, flag};
+use crate::record::facts::{BlockKind, Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::media;
 use crate::record::value::Value;
-use crate::repair::edit::{Action, Edit};
+use crate::repair::agent::Names;
+use crate::repair::answer::{Job, Way, one};
+use crate::repair::edit::Action;
 use crate::repair::links::{quoted, set_member};
 use crate::repair::made;
 use crate::repair::text::Splice;
-use crate::rules::messages::made_up_tail;
-use crate::session::Session;
+use crate::rules::messages::{made_up_tail, rule_of_media};
 use crate::text::hex;
 
 /// What stands where a message had nothing to say.
 const PLACEHOLDER: &str = "(no text)";
 
-/// The records themselves go, where no call or result goes with them.
-pub(super) fn without(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// These edits; where they leave what the API refuses, the records themselves go, where no call or result goes with them.
+fn or_without(job: &Job<'_>, edits: Way, targets: &Targets) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let pairs = |n: u32| {
         let mut blocks = session.facts.blocks_of(session.record(n)).iter();
         blocks.any(|b| matches!(b.kind, BlockKind::Call | BlockKind::Result))
     };
-    drop_records(session, code, &targets.by_record.keys().copied().filter(|&n| !pairs(n)).collect())
+    let mut ways = one(edits);
+    ways.extend(one(drop_records(job, &targets.records().filter(|&n| !pairs(n)).collect())?));
+    Ok(ways)
 }
 
-/// The edits that answer one code of the family M.
-pub(super) fn edits(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
-    match code {
-        "M401" | "M402" => texts(session, code, targets),
-        "M403" => empty(session, targets),
-        "M404" => drop_records(session, code, &targets.by_record.keys().copied().collect()),
-        // The finding names the first of them.
-        "M413" => drop_records(session, code, &made_up_tail(session).into_iter().collect()),
-        "M405" | "M406" => thinking(session, code, targets),
-        "M407" | "M408" | "M409" | "M410" | "M411" => media_blocks(session, code, targets),
-        "M414" => shapes(session, targets),
-        _ => Ok(Vec::new()),
-    }
+/// The records that the findings name go.
+pub(in crate::repair) fn records(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let targets = Targets::of(job);
+    or_without(job, drop_records(job, &targets.records().collect())?, &targets)
+}
+
+/// All the made-up records that the chain ends in go: the finding names the first of them.
+pub(in crate::repair) fn made_up(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    or_without(job, drop_records(job, &made_up_tail(job.session()).into_iter().collect())?, &Targets::of(job))
+}
+
+/// An empty text leaves where something else is said; where it stood alone a placeholder stands.
+pub(in crate::repair) fn empty_texts(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let targets = Targets::of(job);
+    or_without(job, texts(job, &targets, true)?, &targets)
+}
+
+/// For a blank text a placeholder stands.
+pub(in crate::repair) fn blank_texts(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let targets = Targets::of(job);
+    or_without(job, texts(job, &targets, false)?, &targets)
 }
 
 fn placeholder() -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quoted(PLACEHOLDER))
 }
 
-/// An empty text leaves where something else is said; where it stood alone, and for a blank one, a placeholder stands.
-fn texts(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+fn texts(job: &Job<'_>, targets: &Targets, may_leave: bool) -> io::Result<Way> {
+    let session = job.session();
     let mut edits = Vec::new();
     for (n, blocks) in targets.iter() {
         let record = session.record(n);
         let Some(content) = Content::read(session, record)? else { continue };
-        let mut edit = Edit::new(code, Fix::Content, Action::ReplaceBlock, record.offset, Vec::new())
+        let mut edit = job
+            .edit(Fix::Content, Action::ReplaceBlock, record.offset, Vec::new())
             .reason("a placeholder takes its place");
         if !content.is_array() {
             edit.splices.push(content.replace_all(&quoted(PLACEHOLDER)));
-        } else if code == "M401" && blocks.len() < content.items.len() {
+        } else if may_leave && blocks.len() < content.items.len() {
             let (splices, quarantined) = content.remove(blocks);
             (edit.splices, edit.quarantined, edit.action) = (splices, quarantined, Action::RemoveBlock);
             edit.reason = "a text with nothing in it".to_owned();
@@ -75,75 +89,98 @@ fn texts(session: &Session, code: &'static str, targets: &Targets) -> io::Result
                 .map(|&(s, e)| (content.offset + s as u64, (e - s) as u64))
                 .collect();
         }
-        edit.splices.extend(content.mark(code));
+        edit.splices.extend(content.mark(job.rule));
         edits.push(edit);
     }
     Ok(edits)
 }
 
-fn empty(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// A message without content gets a placeholder.
+pub(in crate::repair) fn empty(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let (session, targets) = (job.session(), Targets::of(job));
     let mut edits = Vec::new();
     for (n, _) in targets.iter() {
         let Some(content) = Content::read(session, session.record(n))? else { continue };
         let mut splices = vec![content.replace_all(&format!("[{}]", placeholder()))];
-        splices.extend(content.mark("M403"));
+        splices.extend(content.mark(job.rule));
         edits.push(
-            Edit::new("M403", Fix::Content, Action::ReplaceBlock, content.offset, splices)
+            job.edit(Fix::Content, Action::ReplaceBlock, content.offset, splices)
                 .reason("a placeholder takes its place"),
         );
     }
-    Ok(edits)
+    or_without(job, edits, &targets)
 }
 
-/// Thinking leaves: the one block whose signature is bad, or, where a response's blocks are torn apart, all of its thinking.
-fn thinking(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// The thinking whose signature is bad leaves.
+pub(in crate::repair) fn signatures(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    thinking(job, false)
+}
+
+/// Where a response's blocks are torn apart, all of its thinking leaves.
+pub(in crate::repair) fn misplaced_thinking(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    thinking(job, true)
+}
+
+fn thinking(job: &Job<'_>, all_of_it: bool) -> io::Result<Vec<Way>> {
+    let (session, targets) = (job.session(), Targets::of(job));
     let mut blocks: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     let is_thinking = |kind| matches!(kind, BlockKind::Thinking | BlockKind::Redacted);
     for (n, named) in targets.iter() {
         let group = session.record(n).group();
-        let rows: Vec<u32> = match code {
-            "M405" if group != 0 => (0..session.facts.records.len() as u32)
+        let rows: Vec<u32> = if all_of_it && group != 0 {
+            (0..session.facts.records.len() as u32)
                 .filter(|&m| session.record(m).kind == Kind::Assistant && session.record(m).group() == group)
-                .collect(),
-            _ => vec![n],
+                .collect()
+        } else {
+            vec![n]
         };
         for m in rows {
             let all = session.facts.blocks_of(session.record(m)).iter();
-            let wanted =
-                all.filter(|b| is_thinking(b.kind) && (code == "M405" || named.contains(&usize::from(b.index))));
+            let wanted = all.filter(|b| is_thinking(b.kind) && (all_of_it || named.contains(&usize::from(b.index))));
             let places: Vec<usize> = wanted.map(|b| usize::from(b.index)).collect();
             if !places.is_empty() {
                 blocks.insert(m, places);
             }
         }
     }
-    super::pairs::drop_blocks(session, code, &Targets { by_record: blocks })
+    or_without(job, drop_blocks(job, &Targets { by_record: blocks })?, &targets)
 }
 
-/// Media that the API refuses: a wrong label is corrected, anything else becomes a note with its size and hash.
-fn media_blocks(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// Media with a wrong label get the right one; where there is none they become a note with their size and hash.
+pub(in crate::repair) fn labels(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    media_blocks(job, true)
+}
+
+/// Media that the API refuses become a note with their size and hash.
+pub(in crate::repair) fn media(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    media_blocks(job, false)
+}
+
+fn media_blocks(job: &Job<'_>, correct: bool) -> io::Result<Vec<Way>> {
+    let (session, targets) = (job.session(), Targets::of(job));
+    let names = job.agent.names();
     let mut edits = Vec::new();
     for (n, _) in targets.iter() {
         let Some(content) = Content::read(session, session.record(n))? else { continue };
-        let mut edit = Edit::new(code, Fix::Content, Action::ReplaceBlock, content.offset, Vec::new());
-        let judged = session.facts.defects.iter().filter(|d| d.record == n && code_of(d.kind) == Some(code));
+        let mut edit = job.edit(Fix::Content, Action::ReplaceBlock, content.offset, Vec::new());
+        let judged = session.facts.defects.iter().filter(|d| d.record == n && rule_of_media(d.kind) == Some(job.rule));
         let mut done = BTreeSet::new();
         for defect in judged {
             let at = usize::try_from(defect.offset.saturating_sub(content.offset)).unwrap_or(usize::MAX);
-            let Some(block) = enclosing(&content, at) else { continue };
+            let Some(block) = enclosing(&content, at, names) else { continue };
             if !done.insert(block.start) {
                 continue;
             }
             let offset = |v: &Value<'_>| content.offset + v.start as u64;
-            let label = label_of(&block);
-            let right = data_of(&block).and_then(|data| media::detect(&data));
-            match (code, label, right) {
-                ("M407", Some(label), Some(right)) => {
+            let label = find(&block, names.label);
+            let right = data_of(&block, names).and_then(|data| media::detect(&data));
+            match (label, right) {
+                (Some(label), Some(right)) if correct => {
                     edit.splices.push(Splice::replace(offset(&label), (label.end - label.start) as u64, quoted(right)));
                     edit.reason = format!("the label is {right}");
                 }
                 _ => {
-                    let note = note(&block);
+                    let note = note(&block, names);
                     edit.splices.push(Splice::replace(offset(&block), (block.end - block.start) as u64, note));
                     edit.quarantined.push((offset(&block), (block.end - block.start) as u64));
                     edit.reason = "a note with size and hash takes its place".to_owned();
@@ -151,55 +188,41 @@ fn media_blocks(session: &Session, code: &'static str, targets: &Targets) -> io:
             }
         }
         if !edit.splices.is_empty() {
-            edit.splices.extend(content.mark(code));
+            edit.splices.extend(content.mark(job.rule));
             edits.push(edit);
         }
     }
-    Ok(edits)
-}
-
-fn code_of(kind: DefectKind) -> Option<&'static str> {
-    Some(match kind {
-        DefectKind::MislabelledMedia => "M407",
-        DefectKind::UndecodableMedia => "M408",
-        DefectKind::OversizedMedia => "M409",
-        DefectKind::UnsupportedMedia => "M410",
-        DefectKind::BrokenDocument => "M411",
-        _ => return None,
-    })
+    or_without(job, edits, &targets)
 }
 
 /// The innermost block around a place: an element of the content, or of a tool result's own content.
-fn enclosing(content: &Content, at: usize) -> Option<Value<'_>> {
+fn enclosing<'a>(content: &'a Content, at: usize, names: &Names) -> Option<Value<'a>> {
     let index = content.items.iter().position(|&(s, e)| s <= at && at < e)?;
     let block = content.item(index)?;
-    let nested = ["content", "mediaBlocks"]
-        .iter()
-        .filter_map(|k| block.get(k))
-        .flat_map(|v| v.items())
-        .find(|i| i.start <= at && at < i.end);
+    let nested =
+        names.nested.iter().filter_map(|k| block.get(k)).flat_map(|v| v.items()).find(|i| i.start <= at && at < i.end);
     Some(nested.unwrap_or(block))
 }
 
-fn label_of<'a>(block: &Value<'a>) -> Option<Value<'a>> {
-    let source = block.get("source");
-    source.and_then(|s| s.get("media_type")).or_else(|| block.get("mimeType")).or_else(|| block.get("mediaType"))
+/// The value at the first of these paths that leads to one.
+fn find<'a>(block: &Value<'a>, paths: &[&[&str]]) -> Option<Value<'a>> {
+    paths.iter().find_map(|path| block.at(path))
 }
 
-fn data_of(block: &Value<'_>) -> Option<Vec<u8>> {
-    let data = block.get("source").and_then(|s| s.get("data")).or_else(|| block.get("data"))?;
-    Some(data.text()?.as_bytes().to_vec())
+fn data_of(block: &Value<'_>, names: &Names) -> Option<Vec<u8>> {
+    Some(find(block, names.data)?.text()?.as_bytes().to_vec())
 }
 
-fn note(block: &Value<'_>) -> String {
-    let data = data_of(block).unwrap_or_default();
+fn note(block: &Value<'_>, names: &Names) -> String {
+    let data = data_of(block, names).unwrap_or_default();
     let hash = hex(&Sha256::digest(&data));
     let text = format!("[media removed: {} base64 characters, sha256 of the base64 text {hash}]", data.len());
     format!(r#"{{"type":"text","text":{}}}"#, quoted(&text))
 }
 
 /// A content that is null or missing becomes a placeholder: the order of speakers stays.
-fn shapes(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+pub(in crate::repair) fn shapes(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let (session, targets) = (job.session(), Targets::of(job));
     let mut edits = Vec::new();
     for (n, _) in targets.iter() {
         let record = session.record(n);
@@ -223,12 +246,12 @@ fn shapes(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
                 Splice::insert(record.offset + message.end as u64 - 1, format!("{comma}\"content\":{filled}"))
             }
         };
-        let mark = set_member(&text, record.offset, "sidAudit", made::mark("M414").trim_start_matches("\"sidAudit\":"));
+        let mark =
+            set_member(&text, record.offset, "sidAudit", made::mark(job.rule).trim_start_matches("\"sidAudit\":"));
         let splices = std::iter::once(splice).chain(mark).collect();
         edits.push(
-            Edit::new("M414", Fix::Content, Action::ReplaceBlock, record.offset, splices)
-                .reason("a content that is not there"),
+            job.edit(Fix::Content, Action::ReplaceBlock, record.offset, splices).reason("a content that is not there"),
         );
     }
-    Ok(edits)
+    or_without(job, edits, &targets)
 }

@@ -2,10 +2,9 @@
 //! leaves, or something is made up. What is answered is what the findings name; what the edit does is decided here.
 //!
 //! `array` splices content arrays, `lines` drops and inserts whole records and mends the links around them, `pairs`
-//! answers calls and results, `messages` texts, thinking and media, `heads` a header that is not there.
+//! answers calls and results, `messages` texts, thinking and media.
 
 mod array;
-mod heads;
 mod lines;
 mod messages;
 mod pairs;
@@ -13,89 +12,92 @@ mod pairs;
 use std::collections::BTreeMap;
 use std::io;
 
-use super::edit::Edit;
-use crate::finding::{Fact, Finding, Severity};
-use crate::request::Request;
-use crate::rules::Examined;
-use crate::session::Session;
+use super::answer::{Job, Way, one};
+use crate::finding::Severity;
 
-/// The ways in which a code can be answered; the first that makes nothing worse is taken.
-///
-/// # Errors
-/// When the session's bytes cannot be read again.
-pub fn ways(
-    Examined { session, request, .. }: &Examined,
-    code: &'static str,
-    findings: &[Finding],
-    answer_orphans: bool,
-) -> io::Result<Vec<Vec<Edit>>> {
-    let targets = Targets::new(session, code, findings);
-    let edits = match code {
-        "C220" => heads::edits(session)?,
-        "T301" | "T302" => match pairs::reunited(session, request, code)? {
-            edits if !edits.is_empty() => edits,
-            _ => orphans(session, request, code, &targets, answer_orphans)?,
-        },
-        "T304" | "T306" | "T309" => pairs::drop_blocks(session, code, &targets)?,
-        "T303" => pairs::rename(session, request, &targets)?,
-        "T305" => pairs::displaced(session, request, &targets)?,
-        "T307" => pairs::wrap_inputs(session, &targets)?,
-        "T308" => pairs::edit_out(session, &targets)?,
-        _ if code.starts_with('M') => messages::edits(session, code, &targets)?,
-        _ => Vec::new(),
-    };
-    let mut ways = vec![edits];
-    if code.starts_with('M') {
-        // Where that leaves what the API refuses, the record goes.
-        ways.push(messages::without(session, code, &targets)?);
+pub use array::Content;
+pub use lines::{insert_behind, raw_id};
+pub(super) use messages::{
+    blank_texts, empty, empty_texts, labels, made_up, media, misplaced_thinking, records, shapes, signatures,
+};
+pub use pairs::Open;
+
+/// Calls without a result: where it is in the file under another id it gets that of its call, and where it is nowhere the
+/// call gets a result that says its outcome is unknown, or leaves.
+pub(super) fn open_calls(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let edits = pairs::reunited(job)?;
+    if !edits.is_empty() {
+        return Ok(vec![edits]);
     }
-    ways.retain(|way| !way.is_empty());
-    Ok(ways)
+    let alone = pairs::alone(job, &Targets::of(job));
+    Ok(one(if job.options.answer_orphans { pairs::answer(job, &alone)? } else { pairs::drop_blocks(job, &alone)? }))
 }
 
-/// Calls without a result and results without a call, where the other half is nowhere in the file.
-fn orphans(
-    session: &Session,
-    request: &Request,
-    code: &'static str,
-    targets: &Targets,
-    answer: bool,
-) -> io::Result<Vec<Edit>> {
-    let alone = pairs::alone(session, request, targets);
-    match code {
-        "T301" if answer => pairs::answer(session, &alone),
-        _ => pairs::drop_blocks(session, code, &alone),
+/// Results without a call: where it is in the file under another id they get its id, and where it is nowhere they leave.
+pub(super) fn results_alone(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let edits = pairs::reunited(job)?;
+    if !edits.is_empty() {
+        return Ok(vec![edits]);
     }
+    Ok(one(pairs::drop_blocks(job, &pairs::alone(job, &Targets::of(job)))?))
 }
 
-/// The records that findings of one code are about, each with the places in its content.
-struct Targets {
+/// The blocks that the findings name leave.
+pub(super) fn blocks(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    Ok(one(pairs::drop_blocks(job, &Targets::of(job))?))
+}
+
+/// The blocks that the findings name leave, calls together with their results.
+pub(super) fn incomplete(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
+    Ok(one(pairs::drop_blocks(job, &pairs::with_results(session, &Targets::of(job)))?))
+}
+
+/// The later call of an id, and its own result, get another id.
+pub(super) fn repeated_calls(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    Ok(one(pairs::rename(job, &Targets::of(job))?))
+}
+
+/// A record of results moves behind the response that it answers.
+pub(super) fn displaced(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    Ok(one(pairs::displaced(job, &Targets::of(job))?))
+}
+
+/// An input that is no object becomes one.
+pub(super) fn inputs(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    Ok(one(pairs::wrap_inputs(job, &Targets::of(job))?))
+}
+
+/// The records that the findings of a rule are about, each with the places in its content.
+#[derive(Debug)]
+pub struct Targets {
     by_record: BTreeMap<u32, Vec<usize>>,
 }
 
 impl Targets {
-    fn new(session: &Session, code: &str, findings: &[Finding]) -> Self {
+    /// Those of the rule in hand.
+    pub fn of(job: &Job<'_>) -> Self {
         // Records stand in file order; a finding names its record, or a stretch inside it.
-        let records = &session.facts.records;
+        let records = &job.session().facts.records;
         let around = |offset: u64| {
             let n = records.partition_point(|r| r.offset <= offset).checked_sub(1)?;
             (offset < records[n].offset + u64::from(records[n].length).max(1)).then_some(n as u32)
         };
         let mut by_record: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for finding in findings.iter().filter(|f| f.rule.code == code && f.severity >= Severity::Warning) {
+        for finding in job.asked().filter(|f| f.severity >= Severity::Warning) {
             let Some(n) = finding.place.offset.and_then(around) else { continue };
-            let blocks = by_record.entry(n).or_default();
-            for (name, value) in &finding.facts {
-                if let ("block", Fact::Number(index)) = (*name, value) {
-                    blocks.extend(usize::try_from(*index));
-                }
-            }
+            by_record.entry(n).or_default().extend(finding.blocks.iter().map(|&index| index as usize));
         }
         for blocks in by_record.values_mut() {
             blocks.sort_unstable();
             blocks.dedup();
         }
         Targets { by_record }
+    }
+
+    /// The records in file order.
+    pub fn records(&self) -> impl Iterator<Item = u32> {
+        self.by_record.keys().copied()
     }
 
     fn iter(&self) -> impl Iterator<Item = (u32, &[usize])> {

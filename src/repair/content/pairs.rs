@@ -5,24 +5,25 @@ use std::io;
 
 use super::Targets;
 use super::array::Content;
-use super::lines::{drop_records, insert_behind, point, raw_id, raw_parent, walked};
+use super::lines::{drop_records, point, raw_id, raw_parent};
 use crate::chain::survey::{Reason, Survey};
-use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
-use crate::record::facts::{BlockKind, Kind, flag};
+use crate::record::facts::{BlockKind, flag};
 use crate::record::value::Value;
+use crate::repair::answer::{Job, Way};
 use crate::repair::edit::{Action, Edit};
-use crate::repair::links::{quoted, session_id, whole_line};
-use crate::repair::made::{self, UNKNOWN_OUTCOME};
+use crate::repair::links::{quoted, session_id, set_member, whole_line};
+use crate::repair::made;
 use crate::repair::text::Splice;
-use crate::request::Request;
 use crate::request::pairing::{Again, NONE, Pairing, State};
+use crate::rules::Examined;
 use crate::session::Session;
 
 /// The targets whose other half is nowhere in the file. Behind a filter or on another branch it is still there: no answer
 /// is made up beside it, and no output is dropped.
-pub(super) fn alone(session: &Session, request: &Request, targets: &Targets) -> Targets {
+pub(super) fn alone(job: &Job<'_>, targets: &Targets) -> Targets {
+    let Examined { session, request, .. } = job.examined;
     let sent: BTreeSet<u32> = request.rows.iter().map(|r| r.record).collect();
     let facts = &session.facts;
     // What lies before a boundary is never sent again: a half that stands there is no partner.
@@ -71,7 +72,8 @@ impl Last {
 const TELLING: usize = 8;
 
 /// Results that lost their call only because their id lost its punctuation, or has something behind it, get its id.
-pub(super) fn reunited(session: &Session, sent: &Request, code: &'static str) -> io::Result<Vec<Edit>> {
+pub(super) fn reunited(job: &Job<'_>) -> io::Result<Way> {
+    let Examined { session, request: sent, .. } = job.examined;
     let pairing = Pairing::new(session, sent);
     let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let dangling: Vec<_> = pairing.results.iter().filter(|r| r.state == State::Dangling).collect();
@@ -94,7 +96,7 @@ pub(super) fn reunited(session: &Session, sent: &Request, code: &'static str) ->
     let mut found: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
     for result in dangling.iter().filter(|_| !open.is_empty()) {
         let n = sent.rows[result.row as usize].record;
-        let Some(id) = result_id((session, sent), n, result.block, &mut last)? else { continue };
+        let Some(id) = result_id(job, n, result.block, &mut last)? else { continue };
         let id = plain(&id);
         let mut fitting = lengths.range(..=id.len()).flat_map(|&length| {
             let (begin, behind) = id.split_at(length);
@@ -111,15 +113,29 @@ pub(super) fn reunited(session: &Session, sent: &Request, code: &'static str) ->
     for (id, results) in found {
         // Of several results nothing says which one is meant.
         if let [(n, place)] = results[..] {
-            edits.extend(rename_result((session, sent), code, n, place, &id)?);
+            edits.extend(rename_result(job, n, place, &id)?);
         }
     }
     Ok(edits)
 }
 
-/// T301: a result in the agent's own shape for each open call.
-pub(super) fn answer(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
-    let walk = walked(session);
+/// Open calls of one record.
+#[derive(Debug)]
+pub struct Open<'a> {
+    /// The records in the order in which the loader walks them.
+    pub walk: &'a [u32],
+    /// The record.
+    pub record: u32,
+    /// Its content.
+    pub content: &'a Content,
+    /// The id of each call as JSON, and the name of its tool.
+    pub calls: &'a [(String, String)],
+}
+
+/// A result in the agent's own shape for each open call.
+pub(super) fn answer(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
+    let session = job.session();
+    let walk = job.agent.walked(session);
     let mut edits = Vec::new();
     for (n, blocks) in targets.iter() {
         let Some(content) = Content::read(session, session.record(n))? else { continue };
@@ -133,11 +149,8 @@ pub(super) fn answer(session: &Session, targets: &Targets) -> io::Result<Vec<Edi
         if calls.is_empty() {
             continue;
         }
-        match session.dialect {
-            Dialect::Sid => edits.extend(answer_sid(session, &walk, n, &content, &calls)?),
-            Dialect::Claude => edits.extend(answer_claude(session, &walk, n, &content, &calls)?),
-            Dialect::Pi | Dialect::Openclaw => edits.extend(answer_pi(session, &walk, n, &content, &calls)?),
-        }
+        let open = Open { walk: &walk, record: n, content: &content, calls: &calls };
+        edits.extend(job.agent.results(job, &open)?);
     }
     Ok(edits)
 }
@@ -146,145 +159,13 @@ fn raw(value: &Value<'_>, key: &str) -> Option<String> {
     value.get(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned())
 }
 
-fn result_block(call: &str) -> String {
-    format!(r#"{{"type":"tool_result","tool_use_id":{call},"content":{},"is_error":true}}"#, quoted(UNKNOWN_OUTCOME))
-}
-
-/// sid-code answers all calls of a message in one record: the next one, when it holds some of the results already.
-fn answer_sid(
-    session: &Session,
-    walk: &[u32],
-    n: u32,
-    content: &Content,
-    calls: &[(String, String)],
-) -> io::Result<Vec<Edit>> {
-    let results: Vec<String> = calls.iter().map(|(id, _)| result_block(id)).collect();
-    let behind = walk.iter().position(|&m| m == n).map(|i| &walk[i + 1..]).unwrap_or_default();
-    let next =
-        behind.iter().copied().find(|&m| session.record(m).is_message() || session.record(m).kind == Kind::SideMessage);
-    if let Some(next) = next {
-        let record = session.record(next);
-        let holds_results = session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
-        if holds_results && let Some(there) = Content::read(session, record)? {
-            let mut splices = vec![there.append(&results)];
-            splices.extend(there.mark("T301"));
-            return Ok(vec![
-                Edit::new("T301", Fix::Content, Action::ReplaceBlock, record.offset, splices)
-                    .reason("beside the results of the same calls"),
-            ]);
-        }
-    }
-    let side = session.record(n).kind == Kind::SideMessage;
-    let text = &content.text;
-    let id = made::id(session.dialect, &session_id(session), text, "T301");
-    let time = content
-        .member("timestamp")
-        .map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
-    let mark = made::mark("T301");
-    let line = if side {
-        let turn =
-            content.member("turn").map_or_else(|| "0".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
-        format!(
-            r#"{{"type":"message","role":"user","content":[{}],"turn":{turn},"timestamp":{time},{mark}}}"#,
-            results.join(",")
-        )
-    } else {
-        let parent = raw_id(session, n)?;
-        format!(
-            r#"{{"type":"user_message","message":{{"role":"user","content":[{}]}},"timestamp":{time},"uuid":{},"parentUuid":{parent},{mark}}}"#,
-            results.join(","),
-            quoted(&id)
-        )
-    };
-    insert_behind(session, "T301", walk, n, &line, &id)
-}
-
-/// Claude Code: one user row behind the response and the results that it has, so that all stand in one turn.
-fn answer_claude(
-    session: &Session,
-    walk: &[u32],
-    n: u32,
-    content: &Content,
-    calls: &[(String, String)],
-) -> io::Result<Vec<Edit>> {
-    let place = walk.iter().position(|&m| m == n).unwrap_or(walk.len().saturating_sub(1));
-    let group = session.record(n).group();
-    let mut last = place;
-    for (i, &m) in walk.iter().enumerate().skip(place + 1) {
-        let record = session.record(m);
-        let same = record.kind == Kind::Assistant && group != 0 && record.group() == group;
-        let result =
-            record.kind == Kind::User && session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
-        if same || result {
-            last = i;
-        } else if record.is_message() {
-            break;
-        }
-    }
-    let Some(&anchor) = walk.get(last) else { return Ok(Vec::new()) };
-    let results: Vec<String> = calls.iter().map(|(id, _)| result_block(id)).collect();
-    let id = made::id(session.dialect, &session_id(session), &content.text, "T301");
-    let kept: String = ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"]
-        .iter()
-        .filter_map(|key| Some(format!(r#""{key}":{},"#, String::from_utf8_lossy(content.member(key)?.raw()))))
-        .collect();
-    let anchor_text = again::text(&session.source, session.record(anchor))?;
-    let time = Value::parse(&anchor_text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
-    let line = format!(
-        r#"{{"parentUuid":{},{kept}"type":"user","message":{{"role":"user","content":[{}]}},"uuid":{},"timestamp":{time},"sourceToolAssistantUUID":{},{}}}"#,
-        raw_id(session, anchor)?,
-        results.join(","),
-        quoted(&id),
-        raw_id(session, n)?,
-        made::mark("T301")
-    );
-    insert_behind(session, "T301", walk, anchor, &line, &id)
-}
-
-/// pi: one toolResult entry a call, in a chain behind the results that there are.
-fn answer_pi(
-    session: &Session,
-    walk: &[u32],
-    n: u32,
-    content: &Content,
-    calls: &[(String, String)],
-) -> io::Result<Vec<Edit>> {
-    let place = walk.iter().position(|&m| m == n).unwrap_or(walk.len().saturating_sub(1));
-    let results =
-        walk.get(place + 1..).unwrap_or_default().iter().take_while(|&&m| session.record(m).kind == Kind::ToolMessage);
-    let Some(&anchor) = walk.get(place + results.count()) else { return Ok(Vec::new()) };
-    let time = content
-        .member("timestamp")
-        .map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
-    let stamp = Value::parse(&content.text)
-        .and_then(|v| v.at(&["message", "timestamp"]).map(|t| String::from_utf8_lossy(t.raw()).into_owned()));
-    let mut parent = raw_id(session, anchor)?;
-    let (mut lines, mut last) = (Vec::new(), String::new());
-    for (call, name) in calls {
-        let mut named = content.text.clone();
-        named.extend_from_slice(call.as_bytes());
-        let id = made::id(session.dialect, &session_id(session), &named, "T301");
-        lines.push(format!(
-            r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":{call},"toolName":{},"content":[{{"type":"text","text":{}}}],"isError":true,"timestamp":{}}},"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
-            quoted(name),
-            quoted(UNKNOWN_OUTCOME),
-            stamp.as_deref().unwrap_or("0"),
-            quoted(&id),
-            made::mark("T301")
-        ));
-        parent = quoted(&id);
-        last = id;
-    }
-    insert_behind(session, "T301", walk, anchor, &lines.join("\n"), &last)
-}
-
 /// Blocks that no request may hold leave; a record that has nothing else goes whole.
-pub(super) fn drop_blocks(session: &Session, code: &'static str, targets: &Targets) -> io::Result<Vec<Edit>> {
+pub(super) fn drop_blocks(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
+    let session = job.session();
     let (mut edits, mut gone) = (Vec::new(), BTreeSet::new());
-    let with_results = with_results(session, code, targets);
-    for (n, blocks) in with_results.iter() {
+    for (n, blocks) in targets.iter() {
         let record = session.record(n);
-        if session.dialect.is_pi() && record.kind == Kind::ToolMessage {
+        if job.agent.is_result(record.kind) {
             gone.insert(n);
             continue;
         }
@@ -294,44 +175,42 @@ pub(super) fn drop_blocks(session: &Session, code: &'static str, targets: &Targe
             continue;
         }
         let (mut splices, quarantined) = content.remove(blocks);
-        splices.extend(content.mark(code));
-        let mut edit = Edit::new(code, Fix::Content, Action::RemoveBlock, record.offset, splices);
+        splices.extend(content.mark(job.rule));
+        let mut edit = job.edit(Fix::Content, Action::RemoveBlock, record.offset, splices);
         edit.quarantined = quarantined;
         edits.push(edit.reason("no request may hold it"));
     }
-    edits.extend(drop_records(session, code, &gone)?);
+    edits.extend(drop_records(job, &gone)?);
     Ok(edits)
 }
 
 /// A call that leaves takes its result along, or the result would dangle.
-fn with_results(session: &Session, code: &str, targets: &Targets) -> Targets {
+pub(super) fn with_results(session: &Session, targets: &Targets) -> Targets {
     let mut by_record = targets.by_record.clone();
-    if code == "T306" {
-        let calls: BTreeSet<u64> = targets
-            .iter()
-            .flat_map(|(n, blocks)| session.facts.blocks_of(session.record(n)).iter().map(move |b| (b, blocks)))
-            .filter(|(b, blocks)| {
-                b.kind == BlockKind::Call && b.id != 0 && blocks.binary_search(&usize::from(b.index)).is_ok()
-            })
-            .map(|(b, _)| b.id)
-            .collect();
-        for (n, record) in (0..).zip(&session.facts.records) {
-            for b in
-                session.facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result && calls.contains(&b.id))
-            {
-                by_record.entry(n).or_default().push(usize::from(b.index));
-            }
+    let calls: BTreeSet<u64> = targets
+        .iter()
+        .flat_map(|(n, blocks)| session.facts.blocks_of(session.record(n)).iter().map(move |b| (b, blocks)))
+        .filter(|(b, blocks)| {
+            b.kind == BlockKind::Call && b.id != 0 && blocks.binary_search(&usize::from(b.index)).is_ok()
+        })
+        .map(|(b, _)| b.id)
+        .collect();
+    for (n, record) in (0..).zip(&session.facts.records) {
+        for b in session.facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result && calls.contains(&b.id))
+        {
+            by_record.entry(n).or_default().push(usize::from(b.index));
         }
-        for places in by_record.values_mut() {
-            places.sort_unstable();
-            places.dedup();
-        }
+    }
+    for places in by_record.values_mut() {
+        places.sort_unstable();
+        places.dedup();
     }
     Targets { by_record }
 }
 
-/// T303: the later call of an id, and its own result, get another id.
-pub(super) fn rename(session: &Session, sent: &Request, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// The later call of an id, and its own result, get another id.
+pub(super) fn rename(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
+    let Examined { session, request: sent, .. } = job.examined;
     let pairing = Pairing::new(session, sent);
     let mut edits = Vec::new();
     let (mut taken, mut last): (BTreeSet<u32>, _) = (BTreeSet::new(), Last::default());
@@ -346,11 +225,10 @@ pub(super) fn rename(session: &Session, sent: &Request, targets: &Targets) -> io
         let Some(id) = content.item(index).and_then(|b| b.get("id")) else { continue };
         let mut seed = content.text.clone();
         seed.extend_from_slice(&index.to_le_bytes());
-        let new = format!("toolu_{}", made::id(Dialect::Claude, &session_id(session), &seed, "T303").replace('-', ""));
+        let new = format!("toolu_{}", made::uuid(&session_id(session), &seed, job.rule).simple());
         let splice = Splice::replace(content.offset + id.start as u64, (id.end - id.start) as u64, quoted(&new));
         edits.push(
-            Edit::new("T303", Fix::Content, Action::ReplaceBlock, content.offset, vec![splice])
-                .reason("a call id of its own"),
+            job.edit(Fix::Content, Action::ReplaceBlock, content.offset, vec![splice]).reason("a call id of its own"),
         );
         // Its own answer, or, when one turn called the id twice, the second answer.
         let answer = match call.again {
@@ -364,52 +242,51 @@ pub(super) fn rename(session: &Session, sent: &Request, targets: &Targets) -> io
         taken.insert(answer);
         let result = pairing.results[answer as usize];
         let m = sent.rows[result.row as usize].record;
-        edits.extend(rename_result((session, sent), "T303", m, result.block, &new)?);
+        edits.extend(rename_result(job, m, result.block, &new)?);
     }
     Ok(edits)
 }
 
-fn rename_result(
-    (session, sent): (&Session, &Request),
-    code: &'static str,
-    n: u32,
-    place: u32,
-    new: &str,
-) -> io::Result<Option<Edit>> {
+fn rename_result(job: &Job<'_>, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
+    let session = job.session();
     let record = session.record(n);
     let text = again::text(&session.source, record)?;
     let Some(root) = Value::parse(&text).filter(|_| !record.has(flag::LOSSY)) else { return Ok(None) };
-    Ok(id_of_result((session, sent), n, place, root).map(|id| {
+    Ok(id_of_result(job, n, place, root).map(|id| {
         let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
-        Edit::new(code, Fix::Content, Action::ReplaceBlock, record.offset, vec![splice])
-            .reason("the id of its own call")
+        job.edit(Fix::Content, Action::ReplaceBlock, record.offset, vec![splice]).reason("the id of its own call")
     }))
 }
 
 /// The id of the call that a result names, as text.
-fn result_id((session, sent): (&Session, &Request), n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
-    if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
+fn result_id(job: &Job<'_>, n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
+    let Examined { session, request: sent, .. } = job.examined;
+    let key = job.agent.names().call;
+    if job.agent.is_result(session.record(n).kind) {
         let text = again::text(&session.source, session.record(n))?;
-        return Ok(Value::parse(&text).and_then(|root| root.at(&["message", "toolCallId"])?.string()));
+        return Ok(Value::parse(&text).and_then(|root| root.at(&["message", key])?.string()));
     }
     let Some(content) = last.read(session, n)? else { return Ok(None) };
     let index = sent.blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index));
-    Ok(index.and_then(|i| content.item(i)?.get("tool_use_id")?.string()))
+    Ok(index.and_then(|i| content.item(i)?.get(key)?.string()))
 }
 
-fn id_of_result<'a>((session, sent): (&Session, &Request), n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
-    if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
-        return root.at(&["message", "toolCallId"]);
+fn id_of_result<'a>(job: &Job<'_>, n: u32, place: u32, root: Value<'a>) -> Option<Value<'a>> {
+    let Examined { session, request: sent, .. } = job.examined;
+    let key = job.agent.names().call;
+    if job.agent.is_result(session.record(n).kind) {
+        return root.at(&["message", key]);
     }
     let index = sent.blocks(&session.facts, n).get(place as usize).map(|b| usize::from(b.index))?;
     let content = root.at(&["message", "content"]).or_else(|| root.get("content"))?;
-    content.items().get(index).copied()?.get("tool_use_id")
+    content.items().get(index).copied()?.get(key)
 }
 
-/// T305: a record of results moves behind the response that it answers.
-pub(super) fn displaced(session: &Session, sent: &Request, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// A record of results moves behind the response that it answers.
+pub(super) fn displaced(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
+    let Examined { session, request: sent, .. } = job.examined;
     let pairing = Pairing::new(session, sent);
-    let walk = walked(session);
+    let walk = job.agent.walked(session);
     let place: BTreeMap<u32, usize> = walk.iter().enumerate().map(|(i, &n)| (n, i)).collect();
     // One record a step: the links of the next one depend on where this one went.
     for result in pairing.results.iter().filter(|r| matches!(r.state, State::After | State::Before) && r.call != NONE) {
@@ -433,49 +310,46 @@ pub(super) fn displaced(session: &Session, sent: &Request, targets: &Targets) ->
             .filter_map(|r| place.get(&r.record))
             .max();
         let Some(&to) = response else { continue };
-        return move_behind(session, &walk, at, to);
+        return move_behind(job, &walk, at, to);
     }
     Ok(Vec::new())
 }
 
 /// Takes the record at one place of the walk out and puts it behind another, line and links.
-fn move_behind(session: &Session, walk: &[u32], at: usize, to: usize) -> io::Result<Vec<Edit>> {
+fn move_behind(job: &Job<'_>, walk: &[u32], at: usize, to: usize) -> io::Result<Way> {
+    let session = job.session();
     let (n, anchor) = (walk[at], walk[to]);
     if at == to + 1 || session.record(n).has(flag::LOSSY) {
         return Ok(Vec::new());
     }
     let mut edits = Vec::new();
-    let pointed = |m: u32, parent: &str| point(session, "T305", Fix::Links, m, parent);
+    let pointed = |m: u32, parent: &str| point(job, Fix::Links, m, parent);
     if let Some(&below) = walk.get(at + 1) {
-        edits.extend(pointed(below, &raw_parent(session, n)?)?);
+        edits.extend(pointed(below, &raw_parent(job, n)?)?);
     }
     if let Some(&next) = walk.get(to + 1).filter(|&&m| m != n) {
-        edits.extend(pointed(next, &raw_id(session, n)?)?);
+        edits.extend(pointed(next, &raw_id(job, n)?)?);
     }
     // The line moves with its new pointer inside: one splice takes it out, one puts it in.
     let (start, end) = whole_line(session, session.record(n))?;
     let (_, behind) = whole_line(session, session.record(anchor))?;
     let text = again::text(&session.source, session.record(n))?;
-    let Some(pointer) = crate::repair::links::set_member(
-        &text,
-        0,
-        crate::repair::links::keys(session.dialect).1,
-        &raw_id(session, anchor)?,
-    ) else {
+    let Some(pointer) = set_member(&text, 0, job.agent.names().parent, &raw_id(job, anchor)?) else {
         return Ok(Vec::new());
     };
     let (from, until) = (pointer.offset as usize, (pointer.offset + pointer.removed) as usize);
     let mut line = [&text[..from], &pointer.inserted, &text[until..]].concat();
     line.push(b'\n');
     let splices = vec![Splice::remove(start, end - start), Splice::insert(behind, line)];
-    edits.push(Edit::new("T305", Fix::Links, Action::Move, start, splices).reason("behind the call that it answers"));
+    edits.push(job.edit(Fix::Links, Action::Move, start, splices).reason("behind the call that it answers"));
     Ok(edits)
 }
 
-/// T307: an input that is no object becomes one.
-pub(super) fn wrap_inputs(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
+/// An input that is no object becomes one.
+pub(super) fn wrap_inputs(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
+    let session = job.session();
     let mut edits = Vec::new();
-    let key = if session.dialect.is_pi() { "arguments" } else { "input" };
+    let key = job.agent.names().input;
     for (n, blocks) in targets.iter() {
         let Some(content) = Content::read(session, session.record(n))? else { continue };
         let mut splices = Vec::new();
@@ -490,41 +364,10 @@ pub(super) fn wrap_inputs(session: &Session, targets: &Targets) -> io::Result<Ve
                 None => Splice::insert(content.offset + block.end as u64 - 1, format!(r#","{key}":{{}}"#)),
             });
         }
-        splices.extend(content.mark("T307"));
+        splices.extend(content.mark(job.rule));
         edits.push(
-            Edit::new("T307", Fix::Content, Action::ReplaceBlock, content.offset, splices)
-                .reason("the input as an object"),
+            job.edit(Fix::Content, Action::ReplaceBlock, content.offset, splices).reason("the input as an object"),
         );
     }
     Ok(edits)
-}
-
-/// T308: pi leaves the other half out by an edit of its own, as it does itself.
-pub(super) fn edit_out(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
-    if !session.dialect.is_pi() {
-        return Ok(Vec::new());
-    }
-    let walk = walked(session);
-    let Some(&last_edit) = walk.iter().rev().find(|&&n| session.record(n).kind == Kind::ContextEdit) else {
-        return Ok(Vec::new());
-    };
-    let (mut lines, mut parent, mut last) = (Vec::new(), raw_id(session, last_edit)?, String::new());
-    for (n, _) in targets.iter().filter(|(n, _)| session.record(*n).kind == Kind::ToolMessage) {
-        let text = again::text(&session.source, session.record(n))?;
-        let time = Value::parse(&text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
-        let id = made::id(session.dialect, &session_id(session), &text, "T308");
-        lines.push(format!(
-            r#"{{"type":"context_edit","targetId":{},"replacement":null,"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
-            raw_id(session, n)?,
-            quoted(&id),
-            made::mark("T308")
-        ));
-        parent = quoted(&id);
-        last = id;
-    }
-    if lines.is_empty() {
-        Ok(Vec::new())
-    } else {
-        insert_behind(session, "T308", &walk, last_edit, &lines.join("\n"), &last)
-    }
 }

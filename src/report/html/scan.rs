@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use super::chain::{api_class, resume_class};
 use super::{Page, finding, nothing};
 use crate::audit::{self, Scan, SessionAudit};
-use crate::finding::{Finding, Rule, Severity};
+use crate::finding::{Finding, Rule, Severity, When};
 use crate::report::listed::{Listed, stands_for};
 use crate::report::next::Next;
 use crate::report::scan_json::{Report, kind_name};
@@ -107,7 +107,7 @@ impl<'a> View<'a> {
             .filter(|one| one.resume().verdict == ResumeVerdict::Partial)
             .map(|one| u64::from(one.resume().expected.saturating_sub(one.resume().loaded)))
             .sum();
-        let goes = |finding: &&Finding| finding.rule.code == "S516" && finding.word("when") != Some("within 7 days");
+        let goes = |finding: &&Finding| finding.deletion.as_ref().is_some_and(|goes| goes.when == When::NextStart);
         let doomed = |one: &SessionAudit| one.findings().iter().any(|finding| goes(&finding));
         let of_store: u64 = self.scan().store.iter().filter(goes).map(|f| f.count.unwrap_or(1)).sum();
         let history = if lost > 0 {

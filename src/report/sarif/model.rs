@@ -3,6 +3,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::finding::Cause;
 use crate::report::envelope::IdField;
 use crate::report::finding_json::Facts;
 
@@ -183,7 +184,7 @@ pub(super) struct Properties<'a> {
     #[serde(flatten)]
     pub(super) id: IdField,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cause: Option<&'a str>,
+    pub(super) cause: Option<Cause>,
     #[serde(skip_serializing_if = "str::is_empty")]
     pub(super) effect: &'a str,
     pub(super) facts: Facts<'a>,

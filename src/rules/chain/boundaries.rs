@@ -66,7 +66,7 @@ fn pointers(view: &View<'_>, found: &mut Collector) {
                 );
             }
         }
-        if record.has(flag::LOGICAL_PARENT) && found.wants(DANGLING_BOUNDARY_POINTER.code) {
+        if record.has(flag::LOGICAL_PARENT) && found.wants(&DANGLING_BOUNDARY_POINTER) {
             let named = again::field(&session.source, record, &["logicalParentUuid"]);
             if named.is_some_and(|t| graph.find(Id::of(t.as_bytes()), facts).is_none()) {
                 found.add(
@@ -176,7 +176,7 @@ fn kept_range(view: &View<'_>, found: &mut Collector) {
     found.add(finding);
 }
 
-pub(super) static DANGLING_BOUNDARY_POINTER: Rule = Rule {
+pub(crate) static DANGLING_BOUNDARY_POINTER: Rule = Rule {
     code: "C215",
     name: "dangling-boundary-pointer",
     severity: Severity::Warning,
@@ -192,7 +192,7 @@ pub(super) static DANGLING_BOUNDARY_POINTER: Rule = Rule {
     },
 };
 
-pub(super) static REPLAYED_RECORDS: Rule = Rule {
+pub(crate) static REPLAYED_RECORDS: Rule = Rule {
     code: "C216",
     name: "replayed-records",
     severity: Severity::Warning,
@@ -208,7 +208,7 @@ pub(super) static REPLAYED_RECORDS: Rule = Rule {
     },
 };
 
-pub(super) static BOUNDARY_WITHOUT_SUMMARY: Rule = Rule {
+pub(crate) static BOUNDARY_WITHOUT_SUMMARY: Rule = Rule {
     code: "C217",
     name: "boundary-without-summary",
     severity: Severity::Warning,
@@ -224,7 +224,7 @@ pub(super) static BOUNDARY_WITHOUT_SUMMARY: Rule = Rule {
     },
 };
 
-pub(super) static SUMMARY_WITHOUT_BOUNDARY: Rule = Rule {
+pub(crate) static SUMMARY_WITHOUT_BOUNDARY: Rule = Rule {
     code: "C218",
     name: "summary-without-boundary",
     severity: Severity::Warning,
@@ -240,7 +240,7 @@ pub(super) static SUMMARY_WITHOUT_BOUNDARY: Rule = Rule {
     },
 };
 
-pub(super) static KEPT_RANGE_LOST: Rule = Rule {
+pub(crate) static KEPT_RANGE_LOST: Rule = Rule {
     code: "C223",
     name: "kept-range-lost",
     severity: Severity::Error,

@@ -29,7 +29,7 @@ fn extra_roots(view: &View<'_>, found: &mut Collector) {
     let mut message_above = false;
     for (n, record) in numbered(&facts.records) {
         let root = graph.has(n, facts) && graph.parent[n as usize] == NO_PARENT && !record.has(flag::PARENT_OTHER);
-        if root && message_above && !is_lawful_root(view, n, record) && found.wants(EXTRA_ROOT.code) {
+        if root && message_above && !is_lawful_root(view, n, record) && found.wants(&EXTRA_ROOT) {
             let loader = session.dialect.loader();
             let (severity, effect) = match session.dialect {
                 Dialect::Sid => {
@@ -124,7 +124,7 @@ fn second_writers(view: &View<'_>, found: &mut Collector) {
             _ => by_turns(view, children),
         };
         let Some((a, b)) = pair else { continue };
-        if !found.wants(SECOND_WRITER.code) {
+        if !found.wants(&SECOND_WRITER) {
             continue;
         }
         let taken = |c: u32| view.shape.adopted[c as usize];
@@ -219,7 +219,8 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
         .fact("messages_left", view.shape.below(left).messages);
     if left_leaf != NOWHERE {
         finding = finding.fact("left_leaf_line", session.record(left_leaf).line);
-        finding.facts.extend(session.id(left_leaf).map(|id| ("left_leaf", Fact::from(&id))));
+        finding.left_leaf = session.id(left_leaf);
+        finding.facts.extend(finding.left_leaf.as_ref().map(|id| ("left_leaf", Fact::from(id))));
     }
     if let Some(named) = last_prompt_leaf(view) {
         finding = finding.fact("last_prompt_leaf", named);
@@ -240,7 +241,7 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     (!view.shape.adopted[first as usize]).then(|| named.lossy())
 }
 
-pub(super) static EXTRA_ROOT: Rule = Rule {
+pub(crate) static EXTRA_ROOT: Rule = Rule {
     code: "C202",
     name: "extra-root",
     severity: Severity::Error,
@@ -256,7 +257,7 @@ pub(super) static EXTRA_ROOT: Rule = Rule {
     },
 };
 
-pub(super) static SECOND_WRITER: Rule = Rule {
+pub(crate) static SECOND_WRITER: Rule = Rule {
     code: "C208",
     name: "second-writer",
     severity: Severity::Warning,
@@ -272,7 +273,7 @@ pub(super) static SECOND_WRITER: Rule = Rule {
     },
 };
 
-pub(super) static STRAY_LEAF: Rule = Rule {
+pub(crate) static STRAY_LEAF: Rule = Rule {
     code: "C219",
     name: "stray-leaf",
     severity: Severity::Warning,

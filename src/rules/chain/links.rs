@@ -6,11 +6,12 @@ use super::View;
 use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, breaks, lacks_id};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Fix, Rule, Severity};
+use crate::finding::{Cause, Doc, Finding, Fix, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::rules::{Collector, counted};
 use crate::session::Shape;
+use crate::text::Text;
 
 pub(super) fn check(view: &View<'_>, found: &mut Collector) {
     if matches!(view.context.session.shape, Shape::Sidechain) {
@@ -26,23 +27,23 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
 }
 
 /// The id that a record names as its parent, read again from the file.
-pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<String> {
+pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<Text> {
     let session = view.context.session;
     let key = if session.dialect.is_pi() { "parentId" } else { "parentUuid" };
-    again::field(&session.source, session.record(n), &[key]).map(|t| t.lossy())
+    again::field(&session.source, session.record(n), &[key])
 }
 
 /// The damaged line that explains why a record is not there: the one just before the record that names it.
-pub(super) fn bad_line_before(view: &View<'_>, n: u32) -> Option<String> {
+pub(super) fn bad_line_before(view: &View<'_>, n: u32) -> Option<Cause> {
     let facts = &view.context.session.facts;
     let near = facts.bad_lines.iter().rfind(|b| b.before == n)?;
     found_name(view, near.line)
 }
 
-fn found_name(view: &View<'_>, line: u32) -> Option<String> {
+fn found_name(view: &View<'_>, line: u32) -> Option<Cause> {
     let facts = &view.context.session.facts;
     let bad = facts.bad_lines.iter().find(|b| b.line == line)?;
-    Some(format!("{}@{line}", crate::rules::lines::rule_of(bad.kind).code))
+    Some(Cause::at(crate::rules::lines::rule_of(bad.kind), line))
 }
 
 fn missing_parents(view: &View<'_>, found: &mut Collector) {
@@ -58,16 +59,15 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
         if inside.contains(&record.parent) {
             continue;
         }
-        if !found.wants(MISSING_PARENT.code) {
+        if !found.wants(&MISSING_PARENT) {
             continue;
         }
         let below = view.shape.below(n).messages > 0;
         let head = first == Some(n);
-        let cause = bad_line_before(view, n)
-            .unwrap_or_else(|| if head { "head cut off".to_owned() } else { "lost line".to_owned() });
+        let cause = bad_line_before(view, n).unwrap_or(Cause::Word(if head { "head cut off" } else { "lost line" }));
         let mut finding = MISSING_PARENT.at(view.context.place(n)).cause(cause);
         if let Some(parent) = parent_text(view, n) {
-            finding = finding.fact("missing_parent", parent);
+            finding = finding.missing_parent(parent);
         }
         let loader = session.dialect.loader();
         finding = match (head, below) {
@@ -102,11 +102,11 @@ fn hidden_missing_parents(view: &View<'_>, inside: &HashSet<Id>, found: &mut Col
         if own_line
             || known
             || crate::chain::graph::is_fork_start(session.dialect, record)
-            || !found.wants(MISSING_PARENT.code)
+            || !found.wants(&MISSING_PARENT)
         {
             continue;
         }
-        let cause = found_name(view, record.line).unwrap_or_else(|| "lost line".to_owned());
+        let cause = found_name(view, record.line).unwrap_or(Cause::Word("lost line"));
         let place = crate::finding::Place::span(u64::from(record.line), record.offset, u64::from(record.length));
         found.add(
             MISSING_PARENT
@@ -144,7 +144,7 @@ fn broken_links(view: &View<'_>, found: &mut Collector) {
             Broken::ParentBelow => (&PARENT_AFTER_CHILD, format!("{loader} looks upwards only and never finds it")),
             Broken::MissingParent | Broken::ExtraRoot | Broken::Cycle => continue,
         };
-        if !found.wants(rule.code) {
+        if !found.wants(rule) {
             continue;
         }
         let mut finding = rule.at(view.context.place(n)).effect(effect);
@@ -179,7 +179,7 @@ fn loops(view: &View<'_>, found: &mut Collector) {
 fn cycle(view: &View<'_>, n: u32, length: u64, found: &mut Collector) {
     let session = view.context.session;
     if found.so_far().iter().any(|f| f.is(&CYCLE) && f.place.line == Some(u64::from(session.record(n).line)))
-        || !found.wants(CYCLE.code)
+        || !found.wants(&CYCLE)
     {
         return;
     }
@@ -228,7 +228,7 @@ fn repeats(view: &View<'_>, found: &mut Collector) {
             continue;
         }
         // A pair of which neither is listed any more is counted as the repeat that it most likely is.
-        if !found.wants(REPEATED_RECORD.code) || !found.wants(CONFLICTING_ID.code) {
+        if !found.wants(&REPEATED_RECORD) || !found.wants(&CONFLICTING_ID) {
             continue;
         }
         let same = same_bytes(view, earlier, n);
@@ -262,7 +262,7 @@ fn nameless(view: &View<'_>, found: &mut Collector) {
     }
     let loader = session.dialect.loader();
     for (n, record) in numbered(&facts.records).filter(|(_, r)| lacks_id(session.dialect, r)) {
-        if !found.wants(MISSING_ID.code) {
+        if !found.wants(&MISSING_ID) {
             continue;
         }
         let last = n as usize + 1 == facts.records.len();
@@ -321,7 +321,7 @@ pub fn in_other_session(missing: &Finding, path: &std::path::Path) -> Finding {
     finding
 }
 
-pub(super) static MISSING_PARENT: Rule = Rule {
+pub(crate) static MISSING_PARENT: Rule = Rule {
     code: "C201",
     name: "missing-parent",
     severity: Severity::Error,
@@ -337,7 +337,7 @@ pub(super) static MISSING_PARENT: Rule = Rule {
     },
 };
 
-pub(super) static SELF_PARENT: Rule = Rule {
+pub(crate) static SELF_PARENT: Rule = Rule {
     code: "C203",
     name: "self-parent",
     severity: Severity::Error,
@@ -353,7 +353,7 @@ pub(super) static SELF_PARENT: Rule = Rule {
     },
 };
 
-pub(super) static CYCLE: Rule = Rule {
+pub(crate) static CYCLE: Rule = Rule {
     code: "C204",
     name: "cycle",
     severity: Severity::Error,
@@ -369,7 +369,7 @@ pub(super) static CYCLE: Rule = Rule {
     },
 };
 
-pub(super) static PARENT_AFTER_CHILD: Rule = Rule {
+pub(crate) static PARENT_AFTER_CHILD: Rule = Rule {
     code: "C205",
     name: "parent-after-child",
     severity: Severity::Error,
@@ -385,7 +385,7 @@ pub(super) static PARENT_AFTER_CHILD: Rule = Rule {
     },
 };
 
-pub(super) static REPEATED_RECORD: Rule = Rule {
+pub(crate) static REPEATED_RECORD: Rule = Rule {
     code: "C206",
     name: "repeated-record",
     severity: Severity::Warning,
@@ -401,7 +401,7 @@ pub(super) static REPEATED_RECORD: Rule = Rule {
     },
 };
 
-pub(super) static CONFLICTING_ID: Rule = Rule {
+pub(crate) static CONFLICTING_ID: Rule = Rule {
     code: "C207",
     name: "conflicting-id",
     severity: Severity::Error,
@@ -417,7 +417,7 @@ pub(super) static CONFLICTING_ID: Rule = Rule {
     },
 };
 
-pub(super) static MISSING_ID: Rule = Rule {
+pub(crate) static MISSING_ID: Rule = Rule {
     code: "C209",
     name: "missing-id",
     severity: Severity::Warning,
@@ -433,7 +433,7 @@ pub(super) static MISSING_ID: Rule = Rule {
     },
 };
 
-pub(super) static PARENT_IN_OTHER_SESSION: Rule = Rule {
+pub(crate) static PARENT_IN_OTHER_SESSION: Rule = Rule {
     code: "C212",
     name: "parent-in-other-session",
     severity: Severity::Warning,
@@ -449,7 +449,7 @@ pub(super) static PARENT_IN_OTHER_SESSION: Rule = Rule {
     },
 };
 
-pub(super) static SIDE_PARENT: Rule = Rule {
+pub(crate) static SIDE_PARENT: Rule = Rule {
     code: "C213",
     name: "side-parent",
     severity: Severity::Error,
@@ -465,7 +465,7 @@ pub(super) static SIDE_PARENT: Rule = Rule {
     },
 };
 
-pub(super) static PROGRESS_PARENT: Rule = Rule {
+pub(crate) static PROGRESS_PARENT: Rule = Rule {
     code: "C214",
     name: "progress-parent",
     severity: Severity::Info,

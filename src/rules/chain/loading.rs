@@ -1,13 +1,16 @@
 //! What the loader makes of the whole: C210, C211, C220 to C222, C224.
 
-use super::View;
+use super::boundaries::KEPT_RANGE_LOST;
+use super::links::{MISSING_ID, REPEATED_RECORD};
+use super::{View, rule_of};
 use crate::chain::graph::numbered;
 use crate::chain::heal::{Broken, Origin};
 use crate::chain::{Mode, Refusal};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Fix, Place, Rule, Severity};
+use crate::finding::{Cause, Doc, Family, Finding, Fix, Loss, Place, Rule, Severity};
 use crate::record::facts::{Kind, flag};
-use crate::rules::{Collector, Context, counted};
+use crate::rules::store::FOREIGN_RECORDS;
+use crate::rules::{Collector, Context, counted, lines};
 use crate::session::Shape;
 
 pub(super) fn check(view: &View<'_>, found: &mut Collector) {
@@ -26,6 +29,7 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
         found.add(
             NOT_LOADABLE
                 .at(Place::default())
+                .loses(Loss::All)
                 .effect(format!("{} cannot load it: the file {why}", session.dialect.loader()))
                 .fact("reason", why),
         );
@@ -56,32 +60,30 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
     let came_back = |n: u32| healed.chain.adopted.contains(&n);
     let link = healed.links.iter().rfind(|l| came_back(l.child));
     let hidden = lost.iter().find(|&&n| matches!(healed.origins[n as usize], Origin::Hidden(_)));
-    let named = |f: &&Finding, codes: &[&str]| codes.contains(&f.rule.code);
     let cause = match (link, hidden) {
         (Some(link), _) => {
             let line = u64::from(healed.records[link.child as usize].line);
-            let at = |f: &&Finding| f.place.line == Some(line) && f.rule.code == link.broken.code();
+            let at = |f: &&Finding| f.place.line == Some(line) && f.is(rule_of(link.broken));
             let told = found.so_far().iter().find(at);
             // A torn line is the cause of the missing parent that it leaves.
-            told.and_then(|f| f.cause.clone())
-                .filter(|c| c.starts_with('L'))
-                .or_else(|| told.map(Finding::name_at_line))
-                .unwrap_or_else(|| format!("{}@{line}", link.broken.code()))
+            told.and_then(|f| f.cause)
+                .filter(|cause| matches!(cause, Cause::Finding(rule, _) if rule.family() == Family::Lines))
+                .or_else(|| told.map(Finding::as_cause))
+                .unwrap_or(Cause::at(rule_of(link.broken), line))
         }
         (None, Some(&n)) => {
             let line = u64::from(healed.records[n as usize].line);
-            let damage = ["L103", "L104", "L105", "L107", "L110"];
-            let told = found.so_far().iter().find(|f| f.place.line == Some(line) && named(f, &damage));
-            told.map_or_else(|| format!("L103@{line}"), Finding::name_at_line)
+            let told = found.so_far().iter().find(|f| f.place.line == Some(line) && lines::HIDING.contains(&f.rule));
+            told.map_or(Cause::at(&lines::SPLICED_LINE, line), Finding::as_cause)
         }
         (None, None) if !healed.foreign.is_empty() => {
-            format!("S508@{}", healed.records[healed.foreign[0] as usize].line)
+            Cause::at(&FOREIGN_RECORDS, healed.records[healed.foreign[0] as usize].line)
         }
         (None, None) => match (healed.named.first(), healed.spared, session.chain.kept_range_lost) {
-            (Some(&n), ..) => format!("C209@{}", healed.records[n as usize].line),
-            (None, Some((_, copy)), _) => format!("C206@{}", session.record(copy).line),
-            (None, None, Some(n)) => format!("C223@{}", session.record(n).line),
-            (None, None, None) => "lost line".to_owned(),
+            (Some(&n), ..) => Cause::at(&MISSING_ID, healed.records[n as usize].line),
+            (None, Some((_, copy)), _) => Cause::at(&REPEATED_RECORD, session.record(copy).line),
+            (None, None, Some(n)) => Cause::at(&KEPT_RANGE_LOST, session.record(n).line),
+            (None, None, None) => Cause::Word("lost line"),
         },
     };
     let place = match link {
@@ -91,6 +93,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
     let loader = session.dialect.loader();
     let mut finding = CHAIN_STOPS_SHORT
         .at(place)
+        .loses(Loss::Some)
         .cause(cause)
         .effect(format!(
             "{loader} brings back {} of {}",
@@ -151,7 +154,7 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
             format!("{loader} brings back nothing"),
         ),
     };
-    found.add(NOT_LOADABLE.at(place.unwrap_or_default()).effect(effect).fact("reason", reason));
+    found.add(NOT_LOADABLE.at(place.unwrap_or_default()).loses(Loss::All).effect(effect).fact("reason", reason));
 }
 
 /// A file whose messages are all of the kind that no resume shows.
@@ -233,7 +236,7 @@ fn linear(view: &View<'_>, found: &mut Collector) {
     );
 }
 
-pub(super) static CHAIN_STOPS_SHORT: Rule = Rule {
+pub(crate) static CHAIN_STOPS_SHORT: Rule = Rule {
     code: "C210",
     name: "chain-stops-short",
     severity: Severity::Error,
@@ -249,7 +252,7 @@ pub(super) static CHAIN_STOPS_SHORT: Rule = Rule {
     },
 };
 
-pub(super) static NOT_LOADABLE: Rule = Rule {
+pub(crate) static NOT_LOADABLE: Rule = Rule {
     code: "C211",
     name: "not-loadable",
     severity: Severity::Error,
@@ -265,7 +268,7 @@ pub(super) static NOT_LOADABLE: Rule = Rule {
     },
 };
 
-pub(super) static MISSING_HEADER: Rule = Rule {
+pub(crate) static MISSING_HEADER: Rule = Rule {
     code: "C220",
     name: "missing-header",
     severity: Severity::Error,
@@ -281,7 +284,7 @@ pub(super) static MISSING_HEADER: Rule = Rule {
     },
 };
 
-pub(super) static REPEATED_HEADER: Rule = Rule {
+pub(crate) static REPEATED_HEADER: Rule = Rule {
     code: "C221",
     name: "repeated-header",
     severity: Severity::Warning,
@@ -297,7 +300,7 @@ pub(super) static REPEATED_HEADER: Rule = Rule {
     },
 };
 
-pub(super) static UNKNOWN_VERSION: Rule = Rule {
+pub(crate) static UNKNOWN_VERSION: Rule = Rule {
     code: "C222",
     name: "unknown-version",
     severity: Severity::Warning,
@@ -313,7 +316,7 @@ pub(super) static UNKNOWN_VERSION: Rule = Rule {
     },
 };
 
-pub(super) static LINEAR_READING: Rule = Rule {
+pub(crate) static LINEAR_READING: Rule = Rule {
     code: "C224",
     name: "linear-reading",
     severity: Severity::Warning,

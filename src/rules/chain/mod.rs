@@ -10,7 +10,7 @@ mod links;
 mod loading;
 
 use super::{Collector, Context};
-use crate::chain::heal::{Healed, heal};
+use crate::chain::heal::{Broken, Healed, heal};
 use crate::chain::shape::Shape;
 use crate::finding::Rule;
 
@@ -42,7 +42,29 @@ pub static RULES: &[&Rule] = &[
     &loading::LINEAR_READING,
 ];
 
+pub(crate) use boundaries::{DANGLING_BOUNDARY_POINTER, KEPT_RANGE_LOST, REPLAYED_RECORDS};
+pub(crate) use branches::{EXTRA_ROOT, STRAY_LEAF};
 pub use links::in_other_session;
+pub(crate) use links::{
+    CYCLE, MISSING_ID, MISSING_PARENT, PARENT_AFTER_CHILD, PROGRESS_PARENT, REPEATED_RECORD, SELF_PARENT, SIDE_PARENT,
+};
+pub(crate) use loading::{MISSING_HEADER, NOT_LOADABLE, REPEATED_HEADER};
+
+/// Findings that say why two branches lie beside each other.
+pub(crate) static FORKS: &[&Rule] = &[&STRAY_LEAF, &branches::SECOND_WRITER, &EXTRA_ROOT, &SIDE_PARENT];
+
+/// The rule that tells a broken link.
+pub(crate) fn rule_of(broken: Broken) -> &'static Rule {
+    match broken {
+        Broken::MissingParent => &MISSING_PARENT,
+        Broken::ExtraRoot => &EXTRA_ROOT,
+        Broken::SelfParent => &SELF_PARENT,
+        Broken::Cycle => &CYCLE,
+        Broken::ParentBelow => &PARENT_AFTER_CHILD,
+        Broken::NoParentKey => &MISSING_ID,
+        Broken::SideParent => &SIDE_PARENT,
+    }
+}
 
 /// What the rules of this family share about one session.
 struct View<'a> {

@@ -11,7 +11,8 @@ use crate::request::WHOLE;
 use crate::rules::Context;
 use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
 
-fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
+/// The rule that tells what is wrong with a medium.
+pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
     Some(match kind {
         DefectKind::MislabelledMedia => &MISLABELLED_MEDIA,
         DefectKind::UndecodableMedia => &UNDECODABLE_MEDIA,

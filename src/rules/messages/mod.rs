@@ -10,6 +10,7 @@ mod media;
 mod thinking;
 
 pub use ends::made_up_tail;
+pub use media::rule_of as rule_of_media;
 
 use super::{Collector, Context, legal};
 use crate::finding::{Doc, Fix, Rule, Severity};
@@ -50,7 +51,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     });
 }
 
-static EMPTY_TEXT: Rule = Rule {
+pub(crate) static EMPTY_TEXT: Rule = Rule {
     code: "M401",
     name: "empty-text",
     severity: Severity::Error,
@@ -68,7 +69,7 @@ static EMPTY_TEXT: Rule = Rule {
     },
 };
 
-static BLANK_TEXT: Rule = Rule {
+pub(crate) static BLANK_TEXT: Rule = Rule {
     code: "M402",
     name: "blank-text",
     severity: Severity::Error,
@@ -84,7 +85,7 @@ static BLANK_TEXT: Rule = Rule {
     },
 };
 
-static EMPTY_CONTENT: Rule = Rule {
+pub(crate) static EMPTY_CONTENT: Rule = Rule {
     code: "M403",
     name: "empty-content",
     severity: Severity::Error,
@@ -102,7 +103,7 @@ static EMPTY_CONTENT: Rule = Rule {
     },
 };
 
-static THINKING_ONLY: Rule = Rule {
+pub(crate) static THINKING_ONLY: Rule = Rule {
     code: "M404",
     name: "thinking-only",
     severity: Severity::Warning,
@@ -118,7 +119,7 @@ static THINKING_ONLY: Rule = Rule {
     },
 };
 
-static THINKING_MISPLACED: Rule = Rule {
+pub(crate) static THINKING_MISPLACED: Rule = Rule {
     code: "M405",
     name: "thinking-misplaced",
     severity: Severity::Error,
@@ -136,7 +137,7 @@ static THINKING_MISPLACED: Rule = Rule {
     },
 };
 
-static BAD_SIGNATURE: Rule = Rule {
+pub(crate) static BAD_SIGNATURE: Rule = Rule {
     code: "M406",
     name: "bad-signature",
     severity: Severity::Error,
@@ -152,7 +153,7 @@ static BAD_SIGNATURE: Rule = Rule {
     },
 };
 
-static MISLABELLED_MEDIA: Rule = Rule {
+pub(crate) static MISLABELLED_MEDIA: Rule = Rule {
     code: "M407",
     name: "mislabelled-media",
     severity: Severity::Error,
@@ -170,7 +171,7 @@ static MISLABELLED_MEDIA: Rule = Rule {
     },
 };
 
-static UNDECODABLE_MEDIA: Rule = Rule {
+pub(crate) static UNDECODABLE_MEDIA: Rule = Rule {
     code: "M408",
     name: "undecodable-media",
     severity: Severity::Error,
@@ -186,7 +187,7 @@ static UNDECODABLE_MEDIA: Rule = Rule {
     },
 };
 
-static OVERSIZED_MEDIA: Rule = Rule {
+pub(crate) static OVERSIZED_MEDIA: Rule = Rule {
     code: "M409",
     name: "oversized-media",
     severity: Severity::Error,
@@ -204,7 +205,7 @@ static OVERSIZED_MEDIA: Rule = Rule {
     },
 };
 
-static UNSUPPORTED_MEDIA: Rule = Rule {
+pub(crate) static UNSUPPORTED_MEDIA: Rule = Rule {
     code: "M410",
     name: "unsupported-media",
     severity: Severity::Error,
@@ -222,7 +223,7 @@ static UNSUPPORTED_MEDIA: Rule = Rule {
     },
 };
 
-static BROKEN_DOCUMENT: Rule = Rule {
+pub(crate) static BROKEN_DOCUMENT: Rule = Rule {
     code: "M411",
     name: "broken-document",
     severity: Severity::Error,
@@ -238,7 +239,7 @@ static BROKEN_DOCUMENT: Rule = Rule {
     },
 };
 
-static TOOL_REFERENCE: Rule = Rule {
+pub(crate) static TOOL_REFERENCE: Rule = Rule {
     code: "M412",
     name: "tool-reference",
     severity: Severity::Info,
@@ -254,7 +255,7 @@ static TOOL_REFERENCE: Rule = Rule {
     },
 };
 
-static SYNTHETIC_TAIL: Rule = Rule {
+pub(crate) static SYNTHETIC_TAIL: Rule = Rule {
     code: "M413",
     name: "synthetic-tail",
     severity: Severity::Warning,
@@ -270,7 +271,7 @@ static SYNTHETIC_TAIL: Rule = Rule {
     },
 };
 
-static WRONG_SHAPE: Rule = Rule {
+pub(crate) static WRONG_SHAPE: Rule = Rule {
     code: "M414",
     name: "wrong-shape",
     severity: Severity::Error,
@@ -288,7 +289,7 @@ static WRONG_SHAPE: Rule = Rule {
     },
 };
 
-static RETIRED_PERMISSION_MODE: Rule = Rule {
+pub(crate) static RETIRED_PERMISSION_MODE: Rule = Rule {
     code: "M415",
     name: "retired-permission-mode",
     severity: Severity::Info,
@@ -304,7 +305,7 @@ static RETIRED_PERMISSION_MODE: Rule = Rule {
     },
 };
 
-static FAILED_TURN: Rule = Rule {
+pub(crate) static FAILED_TURN: Rule = Rule {
     code: "M416",
     name: "failed-turn",
     severity: Severity::Info,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::World;
 use super::view::Corrupt;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Deletion, Doc, Finding, Place, Rule, Severity, When};
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::{FileEntry, FileKind, Layout, Source};
@@ -55,22 +55,6 @@ pub(super) const FILES: usize = 5000;
 
 /// What will be too old within this time is told beforehand.
 const SOON: i64 = 7 * DAY_MS;
-
-/// When files go that a finding groups.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum When {
-    NextStart,
-    Soon,
-}
-
-impl When {
-    fn name(self) -> &'static str {
-        match self {
-            When::NextStart => "next start",
-            When::Soon => "within 7 days",
-        }
-    }
-}
 
 /// Files of a store that go together: what for, by which setting, and the first time that makes one too old.
 struct Going<'a> {
@@ -152,11 +136,13 @@ fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt, kept: &Retention) 
         .at(Place::default())
         .path(&path)
         .effect(format!("{} deletes it at its next interactive start: {}", Dialect::Sid.loader(), why.reason()))
-        .fact("files", vec![path.to_string_lossy().into_owned()])
-        .fact("reason", why.reason())
-        .fact("when", When::NextStart.name())
-        .fact("setting", kept.setting("enabled"))
-        .fact("date", "next start")
+        .deletion(Deletion {
+            files: vec![path.to_string_lossy().into_owned()],
+            reason: why.reason().to_owned(),
+            when: When::NextStart,
+            setting: kept.setting("enabled"),
+            date: "next start".to_owned(),
+        })
 }
 
 fn sid_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates: Vec<Candidate>) {
@@ -252,11 +238,13 @@ fn grouped<'w>(world: &'w mut World<'_>, store: u32, going: &Going<'_>, effect: 
         .severity(Severity::Info)
         .path(&world.store_path(store))
         .effect(effect)
-        .fact("files", paths)
-        .fact("reason", going.reason.as_str())
-        .fact("when", going.when.name())
-        .fact("setting", going.setting.as_str())
-        .fact("date", going.due.map_or_else(|| "next start".to_owned(), time::format))
+        .deletion(Deletion {
+            files: paths,
+            reason: going.reason.clone(),
+            when: going.when,
+            setting: going.setting.clone(),
+            date: going.due.map_or_else(|| "next start".to_owned(), time::format),
+        })
         .count(files.len() as u64);
     if files.len() > FILES {
         finding = finding.fact("files_not_named", files.len() - FILES);

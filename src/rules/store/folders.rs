@@ -13,7 +13,7 @@ use std::time::UNIX_EPOCH;
 use super::World;
 use super::cleanup::{DAY_MS, DELETION_AHEAD, FILES};
 use crate::dialect::Dialect;
-use crate::finding::{Place, Severity};
+use crate::finding::{Deletion, Place, Severity, When};
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::Layout;
@@ -71,7 +71,14 @@ fn store(world: &mut World<'_>, checkpoints: &Path) {
     );
     let date = if old > 0 { time::format(first.changed.saturating_add(MAX_AGE)) } else { "next start".to_owned() };
     let names: Vec<String> = going.iter().take(FILES).map(|f| f.name.clone()).collect();
-    let finding = DELETION_AHEAD
+    let deletion = Deletion {
+        files: Vec::new(),
+        reason: reason.to_owned(),
+        when: When::NextStart,
+        setting: String::new(),
+        date: date.clone(),
+    };
+    let mut finding = DELETION_AHEAD
         .at(Place::default())
         .severity(Severity::Info)
         .path(checkpoints)
@@ -83,6 +90,7 @@ fn store(world: &mut World<'_>, checkpoints: &Path) {
         .fact("beyond_size", above)
         .fact("used_since", used)
         .count(going.len() as u64);
+    finding.deletion = Some(Box::new(deletion));
     world.add(None, finding);
 }
 

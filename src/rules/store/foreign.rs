@@ -14,7 +14,7 @@ use crate::rules::{Collector, counted};
 use crate::session::Shape;
 use crate::store::is_uuid;
 
-pub(super) static FOREIGN_RECORDS: Rule = Rule {
+pub(crate) static FOREIGN_RECORDS: Rule = Rule {
     code: "S508",
     name: "foreign-records",
     severity: Severity::Error,
@@ -79,7 +79,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     }
     runs.extend(run);
     for (start, last, count) in runs {
-        if !found.wants(FOREIGN_RECORDS.code) {
+        if !found.wants(&FOREIGN_RECORDS) {
             continue;
         }
         let other = facts.names.text(session.record(start).session);

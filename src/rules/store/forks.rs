@@ -32,7 +32,7 @@ pub(super) static MISSING_FORK_SOURCE: Rule = Rule {
     },
 };
 
-pub(super) static INCOMPLETE_FORK: Rule = Rule {
+pub(crate) static INCOMPLETE_FORK: Rule = Rule {
     code: "S527",
     name: "incomplete-fork",
     severity: Severity::Warning,

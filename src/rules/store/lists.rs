@@ -16,6 +16,8 @@ use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
 use crate::rules::Collector;
+use crate::rules::chain::{MISSING_HEADER, NOT_LOADABLE};
+use crate::rules::lines::BYTE_ORDER_MARK;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 
@@ -67,16 +69,15 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         .effect(format!("{} does not list it: {why}", session.dialect.loader()))
         .fact("why", why);
     // what is behind it, when that was found
-    finding.cause =
-        cause.and_then(|code| found.so_far().iter().find(|f| f.rule.code == code)).map(Finding::name_at_line);
+    finding.cause = cause.and_then(|rule| found.so_far().iter().find(|f| f.is(rule))).map(Finding::as_cause);
     found.add(finding);
 }
 
 struct Hidden {
     place: Place,
     why: String,
-    /// The code of the finding that is behind it, where there is one by rule.
-    cause: Option<&'static str>,
+    /// The rule of the finding that is behind it, where there is one by rule.
+    cause: Option<&'static Rule>,
 }
 
 impl Hidden {
@@ -91,7 +92,7 @@ fn line_of(record: Option<&Record>) -> Place {
 
 fn sid(session: &Session) -> Option<Hidden> {
     let why = view::of(session).corrupt?;
-    let cause = (why == view::Corrupt::NotLoadable && !session.chain.loads()).then_some("C211");
+    let cause = (why == view::Corrupt::NotLoadable && !session.chain.loads()).then_some(&NOT_LOADABLE);
     Some(Hidden { place: Place::default(), why: why.reason().to_owned(), cause })
 }
 
@@ -101,7 +102,7 @@ fn pi(session: &Session) -> Option<Hidden> {
     if crate::chain::pi::header(&facts.records).is_none() {
         let first = facts.records.iter().find(|r| !r.has(flag::IS_FALSY));
         let why = "its first record is no header";
-        let cause = if facts.bom { "L110" } else { "C220" };
+        let cause = if facts.bom { &BYTE_ORDER_MARK } else { &MISSING_HEADER };
         return Some(Hidden { place: line_of(first), why: why.to_owned(), cause: Some(cause) });
     }
     let throws = facts.records.iter().find_map(|r| {

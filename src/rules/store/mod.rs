@@ -41,6 +41,8 @@ use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
 
 pub use alias::Aliases;
 pub use collect::{MissingParent, SessionNote, StoreCollector};
+pub(crate) use foreign::FOREIGN_RECORDS;
+pub(crate) use forks::INCOMPLETE_FORK;
 
 /// The rules of this family.
 pub static RULES: &[&Rule] = &[

@@ -79,7 +79,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     });
     forget_delivered(session, &mut prompts);
     for prompt in &prompts {
-        if !found.wants(LOST_PROMPT.code) {
+        if !found.wants(&LOST_PROMPT) {
             continue;
         }
         let record = session.record(prompt.record);

@@ -8,11 +8,13 @@
 use std::collections::HashMap;
 
 use super::judge::Judged;
+use super::{DANGLING_TOOL_RESULT, ORPHAN_TOOL_USE, PAIR_SPLIT_BY_BOUNDARY};
 use crate::chain::Stop;
 use crate::dialect::Dialect;
-use crate::finding::Finding;
+use crate::finding::{Cause, Family, Finding, Rule};
 use crate::record::facts::{BadLine, BlockKind, Kind, block, flag};
 use crate::request::IdMap;
+use crate::rules::chain::FORKS;
 use crate::rules::legal::Case;
 use crate::rules::{Context, lines};
 use crate::session::Session;
@@ -23,8 +25,8 @@ const SEARCHED_BYTES: u64 = 1 << 20;
 
 /// What is known of the file beside its chain.
 pub(super) struct Causes {
-    /// Findings of L and C that may be causes: code and line.
-    named: Vec<(&'static str, u64)>,
+    /// Findings of L and C that may be causes: rule and line.
+    named: Vec<(&'static Rule, u64)>,
     /// Records outside the request that hold a wanted half: by kind and id.
     elsewhere: HashMap<(bool, u64), u32>,
     /// Damaged lines that hold a wanted half whole.
@@ -37,8 +39,8 @@ impl Causes {
     pub(super) fn new(context: &Context<'_>, judged: &Judged, so_far: &[Finding]) -> Causes {
         let session = context.session;
         let facts = &session.facts;
-        let named = so_far.iter().filter(|f| f.rule.code.starts_with(['L', 'C']));
-        let named = named.filter_map(|f| Some((f.rule.code, f.place.line?))).collect();
+        let named = so_far.iter().filter(|f| matches!(f.rule.family(), Family::Lines | Family::Chain));
+        let named = named.filter_map(|f| Some((f.rule, f.place.line?))).collect();
         let mut causes = Causes { named, elsewhere: HashMap::new(), inside: HashMap::new(), repeated: Vec::new() };
         let wanted: IdMap<()> = judged.cases.iter().filter_map(|c| half(context, c)).map(|(_, id)| (id, ())).collect();
         if wanted.is_empty() {
@@ -71,19 +73,21 @@ impl Causes {
     /// The line of the other half where it stands in the file and not in the request.
     pub(super) fn other_half(&self, context: &Context<'_>, case: &Case) -> Option<u32> {
         let (call, id) = half(context, case)?;
-        let n = matches!(case.rule.code, "T301" | "T302" | "T308").then(|| self.elsewhere.get(&(!call, id)))??;
+        let parted = [&ORPHAN_TOOL_USE, &DANGLING_TOOL_RESULT, &PAIR_SPLIT_BY_BOUNDARY].contains(&case.rule);
+        let n = parted.then(|| self.elsewhere.get(&(!call, id)))??;
         Some(context.session.record(*n).line)
     }
 
     /// The word or the finding.
-    pub(super) fn of(&self, context: &Context<'_>, judged: &Judged, case: &Case) -> String {
+    pub(super) fn of(&self, context: &Context<'_>, judged: &Judged, case: &Case) -> Cause {
         let session = context.session;
-        match case.rule.code {
-            "T301" | "T302" => {}
-            "T308" => return "cut by a boundary".to_owned(),
-            _ => return self.of_disorder(session, case),
+        if case.rule == &PAIR_SPLIT_BY_BOUNDARY {
+            return Cause::Word("cut by a boundary");
         }
-        let Some((call, id)) = half(context, case) else { return NOWHERE.to_owned() };
+        if case.rule != &ORPHAN_TOOL_USE && case.rule != &DANGLING_TOOL_RESULT {
+            return self.of_disorder(session, case);
+        }
+        let Some((call, id)) = half(context, case) else { return NOWHERE };
         let other = (!call, id);
         if let Some(&line) = self.inside.get(&other) {
             return self.damage_at(session, line);
@@ -98,58 +102,58 @@ impl Causes {
         if let Some(n) = elsewhere
             && is_cut_off(session, n)
         {
-            return "cut by a boundary".to_owned();
+            return Cause::Word("cut by a boundary");
         }
         if !call && session.chain.stop != Stop::Root {
             // The way up ends before the call: the break is told by C.
             let head = session.chain.adopted.first().map(|&n| u64::from(session.record(n).line));
-            return self.named_at(head, 'C').unwrap_or_else(|| "lost line".to_owned());
+            return self.named_at(head, Family::Chain).unwrap_or(LOST_LINE);
         }
         if let Some(n) = elsewhere {
             let line = Some(u64::from(session.record(n).line));
-            return self.named_at(line, 'C').or_else(|| self.branch()).unwrap_or_else(|| NOWHERE.to_owned());
+            return self.named_at(line, Family::Chain).or_else(|| self.branch()).unwrap_or(NOWHERE);
         }
         if call && judged.is_tail(context, case) && !context.live {
-            return "killed in the run".to_owned();
+            return Cause::Word("killed in the run");
         }
         if !call && session.dialect == Dialect::Claude && begins_midway(session) {
-            return "lost line".to_owned();
+            return LOST_LINE;
         }
-        NOWHERE.to_owned()
+        NOWHERE
     }
 
     /// Both halves are there, or one is malformed: a record that stands twice may be why.
-    fn of_disorder(&self, session: &Session, case: &Case) -> String {
+    fn of_disorder(&self, session: &Session, case: &Case) -> Cause {
         let line = session.record(case.record).line;
         if self.repeated.binary_search(&line).is_ok() {
-            return self.named_at(Some(u64::from(line)), 'C').unwrap_or_else(|| NOWHERE.to_owned());
+            return self.named_at(Some(u64::from(line)), Family::Chain).unwrap_or(NOWHERE);
         }
-        NOWHERE.to_owned()
+        NOWHERE
     }
 
-    fn named_at(&self, line: Option<u64>, family: char) -> Option<String> {
+    fn named_at(&self, line: Option<u64>, family: Family) -> Option<Cause> {
         let line = line?;
-        let (code, _) = self.named.iter().find(|(code, at)| *at == line && code.starts_with(family))?;
-        Some(format!("{code}@{line}"))
+        let (rule, _) = self.named.iter().find(|(rule, at)| *at == line && rule.family() == family)?;
+        Some(Cause::at(rule, line))
     }
 
     /// The finding about a damaged line.
-    fn damage_at(&self, session: &Session, line: u32) -> String {
-        self.named_at(Some(u64::from(line)), 'L').unwrap_or_else(|| {
+    fn damage_at(&self, session: &Session, line: u32) -> Cause {
+        self.named_at(Some(u64::from(line)), Family::Lines).unwrap_or_else(|| {
             let bad = session.facts.bad_lines.iter().find(|b| b.line == line);
-            bad.map_or_else(|| "lost line".to_owned(), |b| format!("{}@{line}", lines::rule_of(b.kind).code))
+            bad.map_or(LOST_LINE, |b| Cause::at(lines::rule_of(b.kind), line))
         })
     }
 
     /// A finding that says why two branches lie beside each other.
-    fn branch(&self) -> Option<String> {
-        const FORKS: [&str; 4] = ["C219", "C208", "C202", "C213"];
-        let (code, line) = self.named.iter().find(|(code, _)| FORKS.contains(code))?;
-        Some(format!("{code}@{line}"))
+    fn branch(&self) -> Option<Cause> {
+        let (rule, line) = self.named.iter().find(|(rule, _)| FORKS.contains(rule))?;
+        Some(Cause::at(rule, *line))
     }
 }
 
-const NOWHERE: &str = "nowhere";
+const NOWHERE: Cause = Cause::Word("nowhere");
+const LOST_LINE: Cause = Cause::Word("lost line");
 
 /// Which half a case holds, and its id.
 fn half(context: &Context<'_>, case: &Case) -> Option<(bool, u64)> {

@@ -119,7 +119,7 @@ impl Judged {
     fn open_weight(&self, context: &Context<'_>, call: &Call) -> Weight {
         let sent = context.request;
         match context.session.dialect {
-            _ if context.live && self.at_tail(context, call) => Weight::Noted,
+            _ if context.live && self.at_tail(context, call) => Weight::InFlight,
             // The cleaning looks at results of any message, the integrity check at those of the user.
             Dialect::Sid if sent.fate(call.row, call.block).is_none() => Weight::Breaks,
             Dialect::Claude if !self.at_tail(context, call) => Weight::Refused,
@@ -260,7 +260,7 @@ impl Judged {
                 finding = finding.fact("snapshot", kept);
             }
             finding = finding.fact("position", if self.at_tail(context, call) { "tail" } else { "mid-chain" });
-            if case.weight == Weight::Noted && !sent.ended {
+            if case.weight == Weight::InFlight {
                 finding = finding.fact(IN_FLIGHT.0, IN_FLIGHT.1);
             }
         } else if let Some(result) = self.pairing.results.get(case.detail as usize)
@@ -299,7 +299,7 @@ impl Judged {
             (_, Weight::Noted, _) if context.request.ended => {
                 format!("{loader} never takes an ended subagent up again")
             }
-            (_, Weight::Noted, _) if case.rule.code == "T301" => {
+            (_, Weight::InFlight, _) => {
                 format!("the tool is running, or its result is being written; {loader} has nothing to send yet")
             }
             (_, Weight::Noted, _) => format!("{loader} does not send it"),

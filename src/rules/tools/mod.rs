@@ -37,7 +37,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     judged.off_chain(context, found);
 }
 
-static ORPHAN_TOOL_USE: Rule = Rule {
+pub(crate) static ORPHAN_TOOL_USE: Rule = Rule {
     code: "T301",
     name: "orphan-tool-use",
     severity: Severity::Error,
@@ -55,7 +55,7 @@ static ORPHAN_TOOL_USE: Rule = Rule {
     },
 };
 
-static DANGLING_TOOL_RESULT: Rule = Rule {
+pub(crate) static DANGLING_TOOL_RESULT: Rule = Rule {
     code: "T302",
     name: "dangling-tool-result",
     severity: Severity::Error,
@@ -73,7 +73,7 @@ static DANGLING_TOOL_RESULT: Rule = Rule {
     },
 };
 
-static REPEATED_CALL_ID: Rule = Rule {
+pub(crate) static REPEATED_CALL_ID: Rule = Rule {
     code: "T303",
     name: "repeated-call-id",
     severity: Severity::Error,
@@ -89,7 +89,7 @@ static REPEATED_CALL_ID: Rule = Rule {
     },
 };
 
-static REPEATED_RESULT: Rule = Rule {
+pub(crate) static REPEATED_RESULT: Rule = Rule {
     code: "T304",
     name: "repeated-result",
     severity: Severity::Error,
@@ -107,7 +107,7 @@ static REPEATED_RESULT: Rule = Rule {
     },
 };
 
-static DISPLACED_RESULT: Rule = Rule {
+pub(crate) static DISPLACED_RESULT: Rule = Rule {
     code: "T305",
     name: "displaced-result",
     severity: Severity::Error,
@@ -125,7 +125,7 @@ static DISPLACED_RESULT: Rule = Rule {
     },
 };
 
-static INCOMPLETE_BLOCK: Rule = Rule {
+pub(crate) static INCOMPLETE_BLOCK: Rule = Rule {
     code: "T306",
     name: "incomplete-block",
     severity: Severity::Error,
@@ -141,7 +141,7 @@ static INCOMPLETE_BLOCK: Rule = Rule {
     },
 };
 
-static INPUT_NOT_OBJECT: Rule = Rule {
+pub(crate) static INPUT_NOT_OBJECT: Rule = Rule {
     code: "T307",
     name: "input-not-object",
     severity: Severity::Error,
@@ -157,7 +157,7 @@ static INPUT_NOT_OBJECT: Rule = Rule {
     },
 };
 
-static PAIR_SPLIT_BY_BOUNDARY: Rule = Rule {
+pub(crate) static PAIR_SPLIT_BY_BOUNDARY: Rule = Rule {
     code: "T308",
     name: "pair-split-by-boundary",
     severity: Severity::Error,
@@ -175,7 +175,7 @@ static PAIR_SPLIT_BY_BOUNDARY: Rule = Rule {
     },
 };
 
-static RESULT_OF_FAILED_TURN: Rule = Rule {
+pub(crate) static RESULT_OF_FAILED_TURN: Rule = Rule {
     code: "T309",
     name: "result-of-failed-turn",
     severity: Severity::Error,

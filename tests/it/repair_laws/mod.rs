@@ -58,14 +58,18 @@ struct Case {
 }
 
 impl Case {
+    fn agent(&self) -> &'static dyn agents::Agent {
+        agents::reader(self.dialect, self.shape)
+    }
+
     fn examined(&self, bytes: &[u8]) -> Examined {
         let path = PathBuf::from("/store/session.jsonl");
         let source = Source::from_bytes(bytes);
-        Examined::read(path, source, agents::reader(self.dialect, self.shape), self.shape, &Meter::default()).unwrap()
+        Examined::read(path, source, self.agent(), self.shape, &Meter::default()).unwrap()
     }
 
     fn plan(&self, options: &Options) -> Plan {
-        plan::plan(self.examined(&self.bytes), options, &Meter::default()).unwrap()
+        plan::plan(self.examined(&self.bytes), self.agent(), options, &Meter::default()).unwrap()
     }
 }
 
@@ -91,7 +95,7 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
         return if splices.is_empty() { Ok(0) } else { Err("splices without an edit".to_owned()) };
     }
     if let Some(far) = plan.edits.iter().find(|e| e.edit.class > up_to) {
-        return Err(format!("{} is answered by an edit of the class {}", far.edit.code, far.edit.class.name()));
+        return Err(format!("{} is answered by an edit of the class {}", far.edit.rule, far.edit.class.name()));
     }
     let new = applied(&case.bytes, &splices);
     let source = plan.text.source();
@@ -108,7 +112,8 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
     let class = plan.edits.iter().map(|e| e.edit.class).max();
     let bound = Bound::of(plan.edits.iter().map(|e| &e.edit));
     let promise = Promise { before: &plan.before, after: &plan.after, answers: &plan.answers, bound, text: &plan.text };
-    let wrong = proof::repaired(&promise, case.examined(&new), &options, None, &Meter::default()).unwrap();
+    let wrong =
+        proof::repaired(&promise, case.examined(&new), case.agent(), &options, None, &Meter::default()).unwrap();
     if !wrong.told.is_empty() {
         return Err(format!("does not pass its proof: {:?}; edits {}", wrong.told, told(&plan)));
     }
@@ -143,7 +148,7 @@ fn laws(case: &Case, up_to: Fix, nearest: bool) -> Result<usize, String> {
 
 fn told(plan: &Plan) -> String {
     let edits = plan.edits.iter().take(12);
-    let told = edits.map(|e| format!("{} {} line {} ({})", e.edit.code, e.edit.action.name(), e.line, e.edit.reason));
+    let told = edits.map(|e| format!("{} {} line {} ({})", e.edit.rule, e.edit.action.name(), e.line, e.edit.reason));
     told.collect::<Vec<_>>().join(", ")
 }
 
@@ -215,7 +220,7 @@ fn lines_named(case: &Case, plan: &Plan) -> Result<(), String> {
         let before = case.bytes.get(..e.offset as usize).ok_or("an edit lies behind the file")?;
         let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
         if e.line != line && e.line + 1 != line {
-            return Err(format!("{} names line {}, byte {} is on line {line}", e.edit.code, e.line, e.offset));
+            return Err(format!("{} names line {}, byte {} is on line {line}", e.edit.rule, e.line, e.offset));
         }
     }
     Ok(())
@@ -225,7 +230,7 @@ fn lines_named(case: &Case, plan: &Plan) -> Result<(), String> {
 fn quarantined(case: &Case, plan: &Plan) -> Result<(), String> {
     for q in &plan.quarantined {
         if q.offset + q.length > case.bytes.len() as u64 || q.length == 0 {
-            return Err(format!("{} at {}+{} is no stretch of the file", q.code, q.offset, q.length));
+            return Err(format!("{} at {}+{} is no stretch of the file", q.rule, q.offset, q.length));
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ fn an_open_call_at_the_end_is_healed_and_in_mid_chain_refused() {
     let tail = judge(Claude, called().bytes());
     tail.says(Healed, &["T301 warning@2"]);
     let finding = tail.one("T301");
-    assert_eq!(finding.cause.as_deref(), Some("killed in the run"));
+    assert_eq!(finding.cause.map(|c| c.to_string()).as_deref(), Some("killed in the run"));
     assert_eq!(word(finding, "side_effect"), "outside or unknown");
     assert_eq!(word(finding, "call_id"), "c1");
     let mid = judge(Claude, called().user(json!("stop")).says("m2", json!([text("ok")])).bytes());
@@ -86,7 +86,7 @@ fn an_edit_with_and_without_a_snapshot() {
 fn a_result_without_its_call() {
     let judged = judge(Claude, hello().user(json!([result("gone")])).says("m1", json!([text("ok")])).bytes());
     judged.says(Refused, &["T302 error@2"]);
-    assert_eq!(judged.one("T302").cause.as_deref(), Some("nowhere"));
+    assert_eq!(judged.one("T302").cause.map(|c| c.to_string()).as_deref(), Some("nowhere"));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn the_call_lies_before_a_boundary() {
         .says("m2", json!([text("ok")]));
     let judged = judge(Claude, lines.bytes());
     judged.says(Refused, &["T302 error@5"]);
-    assert_eq!(judged.one("T302").cause.as_deref(), Some("cut by a boundary"));
+    assert_eq!(judged.one("T302").cause.map(|c| c.to_string()).as_deref(), Some("cut by a boundary"));
     assert_eq!(fact(judged.one("T302"), "other_half_line"), Some(&Fact::Number(2)));
 }
 
@@ -109,7 +109,7 @@ fn the_call_is_in_a_damaged_line() {
     let cut = out[1].len() - 9;
     out[1].truncate(cut);
     let judged = judge(Claude, (out.join("\n") + "\n").into_bytes());
-    assert_eq!(judged.one("T302").cause.as_deref(), Some("L106@2"));
+    assert_eq!(judged.one("T302").cause.map(|c| c.to_string()).as_deref(), Some("L106@2"));
 }
 
 #[test]

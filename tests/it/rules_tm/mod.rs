@@ -43,8 +43,9 @@ fn judge_session(session: &Examined, live: bool) -> Judged {
     tools::check(&context, &mut found);
     messages::check(&context, &mut found);
     let all = found.finish();
-    let (verdict, codes) = legal::api(&context, &all);
+    let (verdict, rules) = legal::api(&context, &all);
     let findings = all.into_iter().filter(|f| f.rule.code.starts_with(['T', 'M'])).collect();
+    let codes = rules.iter().map(|rule| rule.code).collect();
     Judged { findings, verdict, codes }
 }
 

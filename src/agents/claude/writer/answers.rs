@@ -1,32 +1,50 @@
-//! Links that are only information, and are mended only when a person names their code: no loader of today loses anything
-//! by them (C214 progress-parent, C215 dangling-boundary-pointer).
+//! What is answered in Claude Code's sessions in a way of their own. Two links are only information, and are mended only when
+//! a person names their code: no loader of today loses anything by them.
 
 use std::io;
 
-use super::edit::{Action, Edit};
-use super::links::{quoted, set_member};
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::heal::Evidence;
 use crate::chain::walk::Inherited;
-use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
 use crate::record::facts::{Id, Kind, flag};
 use crate::record::value::Value;
+use crate::repair::answer::{Answer, Job, Way, one};
+use crate::repair::edit::Action;
+use crate::repair::links::{copies_of, quoted, set_member};
+use crate::rules::chain::{DANGLING_BOUNDARY_POINTER, PROGRESS_PARENT, REPEATED_RECORD, REPLAYED_RECORDS};
 use crate::session::Session;
 
-/// The codes that are answered only when they are named, whatever their severity at a place.
-pub(super) const BY_NAME: [&str; 2] = ["C214", "C215"];
+pub(super) static ANSWERS: &[Answer] = &[
+    Answer::new(&REPEATED_RECORD, repeated),
+    Answer::named(&PROGRESS_PARENT, past_progress),
+    Answer::named(&DANGLING_BOUNDARY_POINTER, logical_parents),
+    Answer::new(&REPLAYED_RECORDS, replayed),
+];
+
+/// Copies that no compaction wrote again.
+fn repeated(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let replays = replays(job.session());
+    copies_of(job, |a, b| !replays(a, b))
+}
+
+/// What a compaction wrote again: only the later ones may go.
+fn replayed(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    Ok(copies_of(job, replays(job.session()))?.into_iter().take(1).collect())
+}
+
+/// Whether a boundary stands between two records.
+fn replays(session: &Session) -> impl Fn(u32, u32) -> bool {
+    let boundaries = numbered(&session.facts.records).filter(|(_, r)| r.has(flag::BOUNDARY));
+    let boundaries: Vec<u32> = boundaries.map(|(n, _)| n).collect();
+    move |a, b| boundaries.get(boundaries.partition_point(|n| *n < a)).is_some_and(|n| *n < b)
+}
 
 /// Links each message past the progress rows above it, to what those hang below.
-///
-/// # Errors
-/// When the session's bytes cannot be read again.
-pub(super) fn past_progress(session: &Session) -> io::Result<Vec<Edit>> {
+fn past_progress(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let (facts, graph) = (&session.facts, &session.graph);
-    if session.dialect != Dialect::Claude {
-        return Ok(Vec::new());
-    }
     let mut edits = Vec::new();
     // Of each record the nearest one at or above it that is no progress row.
     const UNKNOWN: u32 = MISSING - 1;
@@ -53,19 +71,17 @@ pub(super) fn past_progress(session: &Session) -> io::Result<Vec<Edit>> {
         let reason =
             if parent == NO_PARENT { "as a root".to_owned() } else { format!("below {}", value.trim_matches('"')) };
         edits.push(
-            Edit::new("C214", Fix::Links, Action::SetParent, record.offset, vec![splice])
+            job.edit(Fix::Links, Action::SetParent, record.offset, vec![splice])
                 .reason(reason)
                 .evidence(Evidence::Unique),
         );
     }
-    Ok(edits)
+    Ok(one(edits))
 }
 
 /// Points a dangling `logicalParentUuid` of a boundary to the end of the segment that it keeps, where that is there.
-///
-/// # Errors
-/// When the session's bytes cannot be read again.
-pub(super) fn logical_parents(session: &Session) -> io::Result<Vec<Edit>> {
+fn logical_parents(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
     let there = |id: &str| session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some();
     let mut edits = Vec::new();
     for record in session.facts.records.iter().filter(|r| r.has(flag::LOGICAL_PARENT) && !r.has(flag::LOSSY)) {
@@ -79,10 +95,10 @@ pub(super) fn logical_parents(session: &Session) -> io::Result<Vec<Edit>> {
         };
         let Some(splice) = set_member(&text, record.offset, "logicalParentUuid", &quoted(&tail)) else { continue };
         edits.push(
-            Edit::new("C215", Fix::Links, Action::SetPointer, record.offset, vec![splice])
+            job.edit(Fix::Links, Action::SetPointer, record.offset, vec![splice])
                 .reason(format!("to {tail}, the end of the segment that it keeps"))
                 .evidence(Evidence::Unique),
         );
     }
-    Ok(edits)
+    Ok(one(edits))
 }
