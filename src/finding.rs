@@ -403,6 +403,8 @@ pub struct Finding {
     pub blocks: Vec<u32>,
     /// That an agent's clean-up deletes files.
     pub deletion: Option<Box<Deletion>>,
+    /// Whether it stands for an edit that a repair would make.
+    pub planned: bool,
     /// What this agent does with it.
     pub effect: String,
     /// Ids, places, sizes and times: for reports, nothing is decided by them.
@@ -428,6 +430,7 @@ impl Rule {
             left_leaf: None,
             blocks: Vec::new(),
             deletion: None,
+            planned: false,
             effect: String::new(),
             facts: Vec::new(),
             count: None,

@@ -58,3 +58,24 @@ fn client_words(text: &[u8]) -> u64 {
 fn cut_by_length(stop: &[u8]) -> u64 {
     if matches!(stop, b"max_tokens" | b"length") { flag::CUT_BY_LENGTH } else { 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repair::answer::{ANSWERS, When};
+    use crate::rules::registry;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_has_a_fix_class_has_an_answer_and_the_reverse() {
+        let own = [Dialect::Sid, Dialect::Claude, Dialect::Pi, Dialect::Openclaw].map(|dialect| of(dialect).answers());
+        for list in own.iter().chain([&ANSWERS]) {
+            let codes: BTreeSet<&str> = list.iter().map(|answer| answer.rule.code).collect();
+            assert_eq!(codes.len(), list.len(), "a rule has two answers in one list");
+            assert!(list.iter().all(|answer| answer.when != When::Decided));
+        }
+        let answered = own.iter().copied().flatten().chain(ANSWERS).map(|answer| answer.rule.code);
+        let fixed = registry::all().filter(|rule| rule.fix.is_some()).map(|rule| rule.code);
+        assert_eq!(answered.collect::<BTreeSet<_>>(), fixed.collect::<BTreeSet<_>>());
+    }
+}

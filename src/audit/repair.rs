@@ -34,7 +34,7 @@ use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Rule};
 use crate::repair::checkpoints::IndexState;
-use crate::repair::plan::{self, Planned, Quarantined, State};
+use crate::repair::plan::{self, Fragment, Planned, State};
 use crate::repair::text::Splice;
 use crate::session::Shape;
 
@@ -127,7 +127,7 @@ pub struct FilePlan {
     /// What turns the file into its repaired bytes.
     pub splices: Vec<Splice>,
     /// What goes to quarantine.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<Fragment>,
     /// What stays, and why.
     pub left: Vec<Left>,
     /// The repairs that would leave less.

@@ -414,7 +414,7 @@ impl Repair<'_> {
                 command: "repair",
                 discovery: self.discovery,
                 known: self.known,
-                fails: &repair_listed::is_planned,
+                fails: &|finding| finding.planned,
                 errors: [&troubles, &[]],
                 taken_at: report.taken_at,
             };

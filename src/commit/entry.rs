@@ -14,24 +14,12 @@ use super::refusal::{Error, Refusal};
 use super::reverse::{self, Recorded};
 use super::site::Old;
 use super::splice::{Edits, EditsOf, Spliced, copy_range};
+use crate::repair::plan::Fragment;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 const REVERSE: &str = "reverse";
 const CLONE: &str = "original";
 const AUTOPSY: &str = "autopsy.json";
-
-/// A piece of the original that leaves the session: its bytes go into a file of the journal.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fragment {
-    /// Physical line, from 1.
-    pub line: u64,
-    /// First byte in the original.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u64,
-    /// The finding for which it leaves.
-    pub code: String,
-}
 
 /// What the journal is told about a change, beside its bytes.
 #[derive(Clone, Copy, Default, Debug)]
@@ -305,8 +293,8 @@ fn write_quarantine(folder: &Folder, old: &File, size: u64, fragments: &[Fragmen
                 copy_range(&mut |at, buf| disk::read_at(old, at, buf), fragment.offset, fragment.length, to)
             })?;
         }
-        let Fragment { line, offset, length, ref code } = *fragment;
-        out.push(Quarantined { line, offset, length, sha256, code: code.clone(), file });
+        let Fragment { line, offset, length, rule } = *fragment;
+        out.push(Quarantined { line, offset, length, sha256, code: rule.code.to_owned(), file });
     }
     Ok(out)
 }

@@ -42,7 +42,7 @@ pub mod undo;
 
 pub use content::{Content, Fingerprint, Sha};
 pub use disk::{Kind, Stat};
-pub use entry::Fragment;
+
 pub use journal::{Journal, Locked, Run};
 pub use refusal::{Error, Original, Refusal};
 pub use replace::{Options, Outcome, Proof, Request, Stage, Swapped, Verify, replace, swap};

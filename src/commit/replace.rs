@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::content::{At, Content, Fingerprint};
 use super::disk::{Folder, Stat};
-use super::entry::{Entry, Fragment, Told};
+use super::entry::{Entry, Told};
 use super::exchange::{self, Fallen};
 use super::journal::{KeptFile, Run};
 use super::liveness;
@@ -23,6 +23,7 @@ use super::refusal::{Error, Refusal};
 use super::settle::settle;
 use super::site::{Old, Site};
 use super::splice::{self, EditsOf, InMemory, Splice, Spliced};
+use crate::repair::plan::Fragment;
 
 /// One file to be replaced.
 pub struct Request<'a> {

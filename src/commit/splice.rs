@@ -6,16 +6,7 @@
 
 use std::io::{self, Read, Write};
 
-/// The bytes `offset..offset + removed` of the old file become `inserted`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Splice {
-    /// First byte in the old file.
-    pub offset: u64,
-    /// How many bytes of the old file go.
-    pub removed: u64,
-    /// What stands there instead.
-    pub inserted: Vec<u8>,
-}
+pub use crate::repair::text::Splice;
 
 /// Why a list of splices makes no sense for a file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::io;
 use super::answer::{self, How, Way};
 use super::edit::{Action, Edit};
 use super::places;
-use super::plan::{Options, Plan, Planned, Quarantined, stays};
+use super::plan::{Fragment, Options, Plan, Planned, stays};
 use super::text::{Splice, Text};
 use super::worse::{TakenBack, Worse, grown};
 use crate::checkpoint::audit::{Audit, Options as AuditOptions, Outcome};
@@ -81,7 +81,7 @@ pub fn plan(source: &Source, folder: Option<&str>, options: &Options) -> io::Res
             for edit in way {
                 let offset = text.in_file(edit.at);
                 for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| text.stretches(at, n)) {
-                    quarantined.push(Quarantined { offset, length, line: 0, rule: edit.rule });
+                    quarantined.push(Fragment { offset, length, line: 0, rule: edit.rule });
                 }
                 edits.push(Planned { edit, offset, line: 0 });
             }

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::plan::{Planned, Quarantined};
+use super::plan::{Fragment, Planned};
 use super::text::Text;
 use crate::finding::Finding;
 use crate::store::Source;
 
 /// Numbers the lines that edits are about, and puts what goes to quarantine in file order.
-pub(super) fn number(base: &Source, edits: &mut [Planned], quarantined: &mut [Quarantined]) -> io::Result<()> {
+pub(super) fn number(base: &Source, edits: &mut [Planned], quarantined: &mut [Fragment]) -> io::Result<()> {
     quarantined.sort_by_key(|q| q.offset);
     let lines = lines_at(base, edits.iter().map(|e| e.offset).chain(quarantined.iter().map(|q| q.offset)))?;
     let line = |offset| lines.get(&offset).copied().unwrap_or(1);

@@ -53,9 +53,9 @@ pub struct Planned {
     pub line: u64,
 }
 
-/// What goes to quarantine: a stretch of the file.
+/// What goes to quarantine: a stretch of the file, whose bytes the journal keeps.
 #[derive(Clone, Debug)]
-pub struct Quarantined {
+pub struct Fragment {
     /// First byte in the file.
     pub offset: u64,
     /// Bytes.
@@ -104,7 +104,7 @@ pub struct Plan<S = State> {
     /// The edits, in the order in which they were made.
     pub edits: Vec<Planned>,
     /// What goes to quarantine, in file order.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<Fragment>,
     /// The rules that it answers.
     pub answers: Vec<&'static Rule>,
     /// Findings at warning or above that stay, at their places in the file as it is now.
@@ -119,7 +119,7 @@ impl<S> Plan<S> {
     /// What was made, with the rules that it answers.
     pub(super) fn new(
         (before, after): (S, S),
-        (edits, quarantined): (Vec<Planned>, Vec<Quarantined>),
+        (edits, quarantined): (Vec<Planned>, Vec<Fragment>),
         left: Vec<Finding>,
         text: Text,
         taken_back: Vec<TakenBack>,
@@ -148,7 +148,7 @@ struct Stage {
     text: Text,
     state: State,
     edits: Vec<Planned>,
-    quarantined: Vec<Quarantined>,
+    quarantined: Vec<Fragment>,
 }
 
 /// What steps are made with.
@@ -298,7 +298,7 @@ impl Planner<'_> {
         for edit in way {
             // What an earlier step put in is no part of the file.
             for (offset, length) in edit.quarantined.iter().flat_map(|&(at, n)| now.text.stretches(at, n)) {
-                quarantined.push(Quarantined { offset, length, line: 0, rule: edit.rule });
+                quarantined.push(Fragment { offset, length, line: 0, rule: edit.rule });
             }
             edits.push(Planned { edit: edit.clone(), offset: now.text.in_file(edit.at), line: 0 });
         }

@@ -4,7 +4,7 @@ use crate::store::Source;
 use crate::store::source::Piece;
 
 /// One stretch of a text replaced.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Splice {
     /// First byte.
     pub offset: u64,

@@ -28,14 +28,6 @@ impl PlannedFile<'_> {
     }
 }
 
-/// The name of the fact that tells what would be done: what has it is within the chosen classes.
-const ACTION: &str = "action";
-
-/// Whether a finding of a plan is one that the repair would answer.
-pub fn is_planned(finding: &Finding) -> bool {
-    finding.facts.iter().any(|(name, _)| *name == ACTION)
-}
-
 /// The plans, each edit as a finding of the code that it answers, then what is left.
 pub fn planned<'a>(discovery: &Discovery, plans: &'a [FilePlan]) -> Vec<PlannedFile<'a>> {
     plans
@@ -45,10 +37,10 @@ pub fn planned<'a>(discovery: &Discovery, plans: &'a [FilePlan]) -> Vec<PlannedF
             let edits = plan.edits.iter().filter_map(|planned| {
                 let edit = &planned.edit;
                 let place = Place { line: Some(planned.line), offset: Some(planned.offset), ..Place::default() };
-                let finding = edit.rule.at(place);
+                let finding = Finding { planned: true, ..edit.rule.at(place) };
                 let reason = if edit.reason.is_empty() { String::new() } else { format!(": {}", edit.reason) };
                 let finding = finding.effect(format!("repair would {}{reason}", edit.action.name().replace('_', " ")));
-                let finding = finding.fact(ACTION, edit.action.name()).fact("class", edit.class.name());
+                let finding = finding.fact("action", edit.action.name()).fact("class", edit.class.name());
                 Some(match edit.evidence {
                     Some(evidence) => finding.fact("evidence", evidence.name()),
                     None => finding,

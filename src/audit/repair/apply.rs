@@ -13,7 +13,7 @@ use super::world::World;
 use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, told};
 use crate::agents;
 use crate::commit::replace::{Merged, Unmerged};
-use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
+use crate::commit::{self, Error, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
 use crate::repair::checkpoints;
 use crate::repair::proof::{self, Promise};
 use crate::repair::text::Text;
@@ -184,24 +184,14 @@ fn one(
     if let Some(refused) = guard.refuses(&plan.path, &ids, &meta, plan.within.is_some()) {
         return Err(Stopped::Refused(refused));
     }
-    let splices: Vec<commit::Splice> = plan
-        .splices
-        .iter()
-        .map(|s| commit::Splice { offset: s.offset, removed: s.removed, inserted: s.inserted.clone() })
-        .collect();
-    let quarantine: Vec<Fragment> = plan
-        .quarantined
-        .iter()
-        .map(|q| Fragment { line: q.line, offset: q.offset, length: q.length, code: q.rule.code.to_owned() })
-        .collect();
     let request = Request {
         path: &plan.path,
         within: plan.within.as_deref(),
         expected: &plan.fingerprint,
-        splices: &splices,
+        splices: &plan.splices,
         codes: &told::codes(plan),
         text: &told::line(plan),
-        quarantine: &quarantine,
+        quarantine: &plan.quarantined,
         autopsy: autopsy.as_ref(),
         verify,
     };

@@ -28,7 +28,7 @@ use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
-use crate::repair::plan::{self, Plan, Planned, Quarantined};
+use crate::repair::plan::{self, Fragment, Plan, Planned};
 use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
 use crate::repair::worse::{About, Bound, TakenBack, Worse};
@@ -475,7 +475,7 @@ impl Work<'_> {
 /// What a planner made, for a session or an index.
 struct Made {
     edits: Vec<Planned>,
-    quarantined: Vec<Quarantined>,
+    quarantined: Vec<Fragment>,
     answers: Vec<&'static Rule>,
     left: Vec<Finding>,
     taken_back: Vec<TakenBack>,

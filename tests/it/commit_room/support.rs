@@ -8,7 +8,9 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use sid_audit::commit::{Error, Fingerprint, Fragment, Journal, Locked, Options, Outcome, Proof, Request, Run, Splice};
+use sid_audit::commit::{Error, Fingerprint, Journal, Locked, Options, Outcome, Proof, Request, Run, Splice};
+use sid_audit::repair::plan::Fragment;
+use sid_audit::rules::registry;
 
 /// A store and a state folder, gone when dropped.
 pub(crate) struct House {
@@ -101,7 +103,7 @@ pub(crate) fn splices() -> Vec<Splice> {
 }
 
 pub(crate) fn fragment() -> Vec<Fragment> {
-    vec![Fragment { line: 2, offset: 8, length: 8, code: "L101".to_owned() }]
+    vec![Fragment { line: 2, offset: 8, length: 8, rule: registry::find("L101").unwrap() }]
 }
 
 pub(crate) fn quick() -> Options {
