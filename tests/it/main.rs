@@ -49,6 +49,7 @@ mod repair_branches;
 mod repair_laws;
 #[cfg(unix)]
 mod repair_named;
+mod rule_texts;
 mod rules_store;
 mod rules_tm;
 mod store_discovery;
