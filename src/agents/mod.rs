@@ -10,6 +10,7 @@ use crate::session::{Session, Shape};
 
 mod claude;
 mod pi;
+pub mod registry;
 mod sid;
 mod wire;
 

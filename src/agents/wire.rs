@@ -1,8 +1,9 @@
 //! What agents share that keep messages as the Anthropic API has them.
 
 use crate::record::agent::BlockField;
-use crate::record::facts::BlockKind;
+use crate::record::facts::{BlockKind, Record, flag};
 use crate::record::keys::{Key, key};
+use crate::rules::messages::Wrong;
 
 /// Keys of a content block.
 pub(super) const BLOCK: &[Key<BlockField>] = &[
@@ -41,4 +42,15 @@ pub(super) fn block_kind(type_name: &[u8]) -> BlockKind {
         other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => BlockKind::Server,
         _ => BlockKind::Other,
     }
+}
+
+/// What is wrong with the shape of a message that has a role and content inside its `message`.
+pub(super) fn misshapen(record: &Record) -> Option<Wrong> {
+    if !record.has(flag::MESSAGE) {
+        return Some(Wrong::Message);
+    }
+    if !record.any(flag::CONTENT_ARRAY | flag::CONTENT_STRING) {
+        return Some(Wrong::Content);
+    }
+    (!record.any(flag::ROLE_USER | flag::ROLE_ASSISTANT)).then_some(Wrong::Role)
 }

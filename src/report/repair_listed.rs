@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::listed::Listed;
+use crate::agents::registry;
 use crate::audit::repair::FilePlan;
 use crate::finding::{Finding, Place};
-use crate::rules::registry;
 use crate::store::Discovery;
 
 /// A file with what its plan says.

@@ -11,12 +11,13 @@ use super::repair_diff::{self, Change};
 use super::repair_json::{Report, loud_codes, next_of};
 use super::style::{Span, Style, dim, plain, span, strong};
 use super::wrap::wrap;
+use crate::agents::registry;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
 use crate::chain::heal::Evidence;
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
-use crate::rules::{counted, registry};
+use crate::rules::counted;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// How many edits of one file are listed, unless all are asked for.

@@ -14,9 +14,9 @@ use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::{counted, number, paragraph, size};
 use super::{cross_check_table, listed, verdict};
+use crate::agents::registry;
 use crate::audit::{self, SessionAudit};
 use crate::finding::{Finding, Rule, Severity};
-use crate::rules::registry;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 /// How much of everything is shown.

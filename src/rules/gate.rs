@@ -10,13 +10,17 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate from the words of `--select` and `--ignore`.
+    /// A gate from the words of `--select` and `--ignore`, which name some of these rules.
     ///
     /// # Errors
     /// A word that names no code, family or name.
-    pub fn new(select: &[String], ignore: &[String]) -> Result<Self, String> {
+    pub fn new(
+        select: &[String],
+        ignore: &[String],
+        rules: impl Iterator<Item = &'static Rule> + Clone,
+    ) -> Result<Self, String> {
         for word in select.iter().chain(ignore) {
-            let known = super::registry::all().any(|r| matches(word, r.code, r.name));
+            let known = rules.clone().any(|r| matches(word, r.code, r.name));
             if !known {
                 return Err(format!("unknown code \"{word}\""));
             }

@@ -11,6 +11,10 @@ mod halves;
 mod held;
 mod judge;
 
+pub use effects::Tools;
+pub use halves::Split;
+pub use held::Held;
+
 use super::{Collector, Context, legal};
 use crate::finding::{Fix, Rule, Severity};
 
@@ -63,7 +67,7 @@ static INCOMPLETE_BLOCK: Rule =
 static INPUT_NOT_OBJECT: Rule =
     Rule { code: "T307", name: "input-not-object", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-static PAIR_SPLIT_BY_BOUNDARY: Rule = Rule {
+pub(crate) static PAIR_SPLIT_BY_BOUNDARY: Rule = Rule {
     code: "T308",
     name: "pair-split-by-boundary",
     severity: Severity::Error,
