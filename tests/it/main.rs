@@ -38,6 +38,7 @@ mod healthy;
 #[cfg(unix)]
 mod hostile;
 mod house;
+mod library;
 mod loaders;
 mod metrics;
 mod predict;
