@@ -55,6 +55,8 @@ pub struct Words {
     pub no_id: &'static str,
     /// With one that stands last.
     pub no_id_last: &'static str,
+    /// With a file that it refuses because it has no header.
+    pub headerless: &'static str,
     /// With what reaches the API; what that answers follows.
     pub as_it_stands: &'static str,
     /// With an empty or blank text that does no harm.

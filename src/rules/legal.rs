@@ -2,10 +2,10 @@
 //! the API verdict made of them.
 //!
 //! **How a provider is judged.** Anthropic's rules are known here. For another provider a defect is a warning and the
-//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as sid-code's
-//! own integrity check has it, because that check is the agent's and runs on every history that it loads. So for sid-code
-//! a history that is not intact after cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that
-//! depends on the provider (order, repeated ids, content) leaves the verdict `unknown`.
+//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as an agent's
+//! own integrity check has it, because that check runs on every history that the agent loads. So a history that is not
+//! intact after its cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that depends on the
+//! provider (order, repeated ids, content) leaves the verdict `unknown`.
 
 use super::{Collector, Context};
 use crate::finding::{Finding, Place, Rule, Severity};

@@ -44,6 +44,7 @@ static WORDS: Words = Words {
     conflicting: "{loader} takes the last",
     no_id: "{loader} does not take it for a chain record: its children hang in the air",
     no_id_last: "{loader} does not take it for a chain record: its children hang in the air",
+    headerless: "{loader} cannot load it",
     // The loader that was run is the SDK's; it hands on, and the client sends.
     as_it_stands: "{loader} brings it back as it stands; sent so,",
     void: "nothing: clients drop it, or the response was cut off here",

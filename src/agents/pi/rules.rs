@@ -68,10 +68,11 @@ pub(super) static PI: Habits = Habits {
         conflicting: "{loader} takes the last",
         no_id: "{loader} cannot reach it by id",
         no_id_last: NO_LEAF,
+        headerless: REFUSES_FILE,
         as_it_stands: "{loader} sends it as it stands;",
         void: "{loader} leaves the block out",
     },
-    byte_order_mark: "{loader} refuses the file: not a valid pi session",
+    byte_order_mark: REFUSES_FILE,
     null_line: (Severity::Error, "{loader} skips it; pi 0.73.1 throws and cannot open the session"),
     last_line: (Severity::Error, "{loader} takes it for the leaf: the context is empty"),
     // Its pairing is by turn, and it sends such histories to any provider (h06).
@@ -106,6 +107,7 @@ pub(super) static OPENCLAW: Habits = Habits {
         conflicting: "{loader} takes the last",
         no_id: "{loader} cannot reach it by id",
         no_id_last: NO_LEAF,
+        headerless: REFUSES_FILE,
         as_it_stands: "{loader} sends it as it stands;",
         void: "{loader} leaves the block out",
     },
@@ -130,6 +132,7 @@ pub(super) static OPENCLAW: Habits = Habits {
     undecodable_media: healed("{loader} takes the image out of the file before it loads it"),
 };
 
+const REFUSES_FILE: &str = "{loader} refuses the file: not a valid pi session";
 const FOUND_BY_ID: &str = "{loader} finds it by id; the last line of the file is the leaf";
 const NO_LEAF: &str = "{loader} has no leaf: its next append has no parent, and the history is lost on the load after";
 const SKIPPED: (Severity, &str) = (Severity::Warning, "{loader} skips it");

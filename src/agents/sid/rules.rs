@@ -41,6 +41,7 @@ static WORDS: Words = Words {
     conflicting: "{loader} takes the one nearest above the child",
     no_id: "{loader} never finds it",
     no_id_last: "{loader} takes it for the tail: the next resume starts a chain of its own",
+    headerless: "{loader} cannot load it",
     as_it_stands: "{loader} sends it as it stands;",
     void: "nothing: clients drop it, or the response was cut off here",
 };

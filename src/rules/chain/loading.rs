@@ -22,7 +22,7 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
         found.add(
             NOT_LOADABLE
                 .at(Place::default())
-                .effect(format!("{} cannot load it: the file {why}", session.dialect.loader()))
+                .effect(format!("{} cannot load it: the file {why}", context.loader()))
                 .fact("reason", why),
         );
     }
@@ -84,7 +84,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         Some(link) => place_of(view, link.child),
         None => lost.last().map_or_else(Place::default, |&n| place_of(view, n)),
     };
-    let loader = session.dialect.loader();
+    let loader = view.context.loader();
     let mut finding = CHAIN_STOPS_SHORT
         .at(place)
         .cause(cause)
@@ -121,7 +121,7 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
     if session.shape == Shape::Sidechain || (session.chain.refusal.is_none() && context.agent.only_aside(session)) {
         return;
     }
-    let loader = session.dialect.loader();
+    let loader = context.loader();
     let line = |n: u32| u64::from(session.record(n).line);
     let (place, reason, effect) = match session.chain.refusal {
         Some(Refusal::NoStart) => (
@@ -133,9 +133,7 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
         Some(Refusal::Raises(at, why)) => {
             (Some(Place::line(u64::from(at))), why.to_owned(), format!("{loader} raises {why}"))
         }
-        Some(Refusal::NoHeader) => {
-            (None, "no header".to_owned(), format!("{loader} refuses the file: not a valid pi session"))
-        }
+        Some(Refusal::NoHeader) => (None, "no header".to_owned(), context.says(context.agent.words().headerless)),
         Some(Refusal::NeverReturns(n)) => {
             (Some(Place::line(line(n))), "a loop of parents".to_owned(), format!("{loader} never returns"))
         }
