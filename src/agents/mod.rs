@@ -10,6 +10,7 @@ use crate::session::{Session, Shape};
 
 mod claude;
 mod pi;
+pub mod registry;
 mod sid;
 mod wire;
 
@@ -74,12 +75,11 @@ fn cut_by_length(stop: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::repair::answer::{ANSWERS, When};
-    use crate::rules::registry;
     use std::collections::BTreeSet;
 
     #[test]
     fn what_has_a_fix_class_has_an_answer_and_the_reverse() {
-        let own = [Dialect::Sid, Dialect::Claude, Dialect::Pi, Dialect::Openclaw].map(|dialect| of(dialect).answers());
+        let own = ALL.map(|agent| agent.answers());
         for list in own.iter().chain([&ANSWERS]) {
             let codes: BTreeSet<&str> = list.iter().map(|answer| answer.rule.code).collect();
             assert_eq!(codes.len(), list.len(), "a rule has two answers in one list");

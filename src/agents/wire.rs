@@ -1,10 +1,11 @@
 //! What agents share that keep messages as the Anthropic API has them.
 
 use crate::record::agent::BlockField;
-use crate::record::facts::BlockKind;
+use crate::record::facts::{BlockKind, Record, flag};
 use crate::record::keys::{Key, key};
 use crate::repair::links::quoted;
 use crate::repair::made::UNKNOWN_OUTCOME;
+use crate::rules::messages::Wrong;
 
 /// Keys of a content block.
 pub(super) const BLOCK: &[Key<BlockField>] = &[
@@ -52,4 +53,15 @@ pub(super) fn results(calls: &[(String, String)]) -> Vec<String> {
         format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{content},"is_error":true}}"#)
     };
     calls.iter().map(result).collect()
+}
+
+/// What is wrong with the shape of a message that has a role and content inside its `message`.
+pub(super) fn misshapen(record: &Record) -> Option<Wrong> {
+    if !record.has(flag::MESSAGE) {
+        return Some(Wrong::Message);
+    }
+    if !record.any(flag::CONTENT_ARRAY | flag::CONTENT_STRING) {
+        return Some(Wrong::Content);
+    }
+    (!record.any(flag::ROLE_USER | flag::ROLE_ASSISTANT)).then_some(Wrong::Role)
 }

@@ -5,9 +5,9 @@ use clap::Args;
 use super::failure::{Failure, written};
 use super::options::Page;
 use super::status::Status;
+use crate::agents::registry;
 use crate::finding::Rule;
 use crate::report::explain;
-use crate::rules::registry;
 
 /// One finding explained; without a code, the list of all findings.
 ///

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::failure::Failure;
+use crate::agents::registry;
 use crate::dialect::Dialect;
 use crate::report::out::{Colour, Out};
 use crate::rules::baseline::Baseline;
@@ -71,7 +72,7 @@ impl Policy {
     /// # Errors
     /// A word that names no finding.
     pub fn gate(&self) -> Result<Gate, Failure> {
-        Gate::new(&self.select, &self.ignore)
+        Gate::new(&self.select, &self.ignore, registry::all())
             .map_err(|message| Failure::new(message).hint("`sid-audit explain` lists them"))
     }
 

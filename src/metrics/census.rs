@@ -258,6 +258,13 @@ pub struct FieldVerdict {
     pub how: Option<Box<str>>,
 }
 
+impl FieldVerdict {
+    /// Whether it is about the sessions of this agent.
+    pub fn is_about(&self, dialect: Dialect) -> bool {
+        family(dialect) == family(self.dialect)
+    }
+}
+
 fn verdict(dialect: Dialect, agent: &AgentCensus, entry: &Expected, occurrences: u64) -> FieldVerdict {
     let cause_count = entry.counted.as_ref().map(|counted| agent.causes(counted));
     let unread = unread(agent);

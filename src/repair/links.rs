@@ -244,7 +244,10 @@ pub fn copies_of(job: &Job<'_>, asked: impl Fn(u32, u32) -> bool) -> io::Result<
 }
 
 /// A second header that equals the first goes.
-pub(super) fn headers(job: &Job<'_>) -> io::Result<Vec<Way>> {
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn headers(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
     let mut headers = session.facts.records.iter().filter(|r| r.kind == Kind::Start);
     let Some(first) = headers.next() else { return Ok(Vec::new()) };

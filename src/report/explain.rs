@@ -10,8 +10,8 @@ use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::paragraph;
 use crate::agents;
+use crate::agents::registry;
 use crate::finding::{Fix, Rule, Severity};
-use crate::rules::registry;
 use crate::rules::texts::Doc;
 
 /// Prints one rule under its headings.
@@ -38,10 +38,10 @@ pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
 /// # Errors
 /// Whatever the system says.
 pub fn list(out: &mut Out) -> io::Result<()> {
-    for (letter, title, rules) in registry::families() {
-        out.line([strong(format!("{letter}  {title}"))])?;
+    for family in registry::families() {
+        out.line([strong(format!("{}  {}", family.letter, family.title))])?;
         let mut grid = Grid::new(&["", "", "", ""]);
-        for rule in rules {
+        for rule in &family.rules {
             let fix = rule.fix.map_or("-", Fix::name).to_owned();
             grid.row(Style::Plain, [rule.code.to_owned(), rule.severity.name().to_owned(), fix, rule.name.to_owned()]);
         }

@@ -15,11 +15,11 @@ use super::listed::{self, Listed, Told};
 use super::neutral::visible;
 use super::{json, uri};
 use crate::agents;
+use crate::agents::registry;
 use crate::finding::{Fix, Rule, Severity};
 use crate::record::time;
 use crate::rules::baseline::Baseline;
 use crate::rules::gate::Gate;
-use crate::rules::registry;
 use crate::store::{Discovery, Layout};
 use model::{
     Artifact, Configuration, Descriptor, DescriptorReference, Driver, Invocation, Location, Log, Logical, Message,
@@ -93,8 +93,8 @@ fn driver() -> Driver {
         semantic_version: env!("CARGO_PKG_VERSION"),
         short_description: Words { text: env!("CARGO_PKG_DESCRIPTION").to_owned() },
         rules: registry::families()
-            .into_iter()
-            .flat_map(|(_, title, rules)| rules.iter().map(move |rule| descriptor(rule, title)))
+            .iter()
+            .flat_map(|family| family.rules.iter().map(|rule| descriptor(rule, family.title)))
             .collect(),
     }
 }

@@ -280,7 +280,7 @@ pub fn is_thinking(kind: BlockKind) -> bool {
 }
 
 /// Whether a model's name is one of Claude's, as providers and gateways spell it (`us.anthropic.claude-…`).
-pub fn is_claude(model: &[u8]) -> bool {
+pub fn is_anthropic_model(model: &[u8]) -> bool {
     let lower = model.to_ascii_lowercase();
     memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku")
 }
@@ -290,7 +290,7 @@ fn api(session: &Session) -> Api {
     let facts = &session.facts;
     let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
     let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
-    let claude = model.is_some_and(is_claude);
+    let claude = model.is_some_and(is_anthropic_model);
     let provider = facts.last_provider.as_deref().or(facts.provider.as_deref()).map(str::to_ascii_lowercase);
     let anthropic = match provider.as_deref() {
         Some(p) if p.contains("anthropic") || p.contains("claude") => true,

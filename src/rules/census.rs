@@ -21,7 +21,7 @@ pub fn check_store(verdicts: &[FieldVerdict], discovery: &Discovery) -> Vec<Find
     while let Some(first) = rest.first() {
         let (own, others) = rest.split_at(rest.partition_point(|v| v.dialect == first.dialect));
         rest = others;
-        let is_home = |root: &&Root| root.layout.is_home() && root.dialect.is_some_and(|d| same(d, first));
+        let is_home = |root: &&Root| root.layout.is_home() && root.dialect.is_some_and(|d| first.is_about(d));
         let Some(root) = discovery.roots.iter().find(is_home) else { continue };
         let path = root.store.as_deref().unwrap_or(&root.path);
         for (rule, verdict) in [
@@ -63,10 +63,6 @@ pub fn check_store(verdicts: &[FieldVerdict], discovery: &Discovery) -> Vec<Find
     }
     findings.sort_by(|a, b| (a.rule.code, &a.path).cmp(&(b.rule.code, &b.path)));
     findings
-}
-
-fn same(dialect: crate::dialect::Dialect, verdict: &FieldVerdict) -> bool {
-    dialect == verdict.dialect || (dialect.is_pi() && verdict.dialect.is_pi())
 }
 
 fn words(fields: usize, verdict: Verdict) -> String {

@@ -1,6 +1,5 @@
 //! The one gate between rules and reports: which codes a person asked for, and which severity fails the run.
 
-use super::registry;
 use crate::finding::{Finding, Rule, Severity};
 
 /// Which findings are kept. A selector is a code (`L101`), a family letter (`L`), a name, or `ALL`.
@@ -14,14 +13,18 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate from the words of `--select` and `--ignore`.
+    /// A gate from the words of `--select` and `--ignore`, which name some of these rules.
     ///
     /// # Errors
     /// A word that names no code, family or name.
-    pub fn new(select: &[String], ignore: &[String]) -> Result<Self, String> {
+    pub fn new(
+        select: &[String],
+        ignore: &[String],
+        rules: impl Iterator<Item = &'static Rule> + Clone,
+    ) -> Result<Self, String> {
         let is_code = |rule: &&Rule| select.iter().any(|word| word.eq_ignore_ascii_case(rule.code));
-        let named = registry::all().filter(is_code).collect();
-        Ok(Gate { select: meant(select)?, ignore: meant(ignore)?, named })
+        let named = rules.clone().filter(is_code).collect();
+        Ok(Gate { select: meant(select, &rules)?, ignore: meant(ignore, &rules)?, named })
     }
 
     /// Whether this finding is kept.
@@ -41,11 +44,11 @@ impl Gate {
 }
 
 /// The rules that some words mean.
-fn meant(words: &[String]) -> Result<Vec<&'static Rule>, String> {
+fn meant(words: &[String], all: &(impl Iterator<Item = &'static Rule> + Clone)) -> Result<Vec<&'static Rule>, String> {
     let mut rules = Vec::new();
     for word in words {
         let before = rules.len();
-        rules.extend(registry::all().filter(|rule| matches(word, rule.code, rule.name)));
+        rules.extend(all.clone().filter(|rule| matches(word, rule.code, rule.name)));
         if rules.len() == before {
             return Err(format!("unknown code \"{word}\""));
         }

@@ -2,21 +2,20 @@
 //! the API verdict made of them.
 //!
 //! **How a provider is judged.** Anthropic's rules are known here. For another provider a defect is a warning and the
-//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as sid-code's
-//! own integrity check has it, because that check is the agent's and runs on every history that it loads. So for sid-code
-//! a history that is not intact after cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that
-//! depends on the provider (order, repeated ids, content) leaves the verdict `unknown`.
+//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as an agent's
+//! own integrity check has it, because that check runs on every history that the agent loads. So a history that is not
+//! intact after its cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that depends on the
+//! provider (order, repeated ids, content) leaves the verdict `unknown`.
 
 use super::{Collector, Context};
-use crate::dialect::Dialect;
-pub(super) use crate::finding::Weight;
+pub use crate::finding::Weight;
 use crate::finding::{Family, Finding, Place, Rule, Severity};
 use crate::request::{Api, WHOLE};
 use crate::verdict::ApiVerdict;
 
 impl Weight {
     /// The weight of what reaches the API, or does not because the agent leaves it out.
-    pub(super) fn sent(left_out: bool) -> Weight {
+    pub fn sent(left_out: bool) -> Weight {
         if left_out { Weight::Healed } else { Weight::Refused }
     }
 
@@ -30,26 +29,57 @@ impl Weight {
     }
 }
 
+/// What an agent does with a defect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Does {
+    /// It does not send it.
+    NotSent,
+    /// This.
+    Says(&'static str),
+    /// It sends it as it stands, and the API answers so.
+    Sends(&'static str),
+}
+
+/// How much a defect weighs for an agent, and what that does with it.
+pub type Treatment = (Weight, Does);
+
+/// It is not in the request, or of no consequence there.
+pub const NOTED: Treatment = (Weight::Noted, Does::NotSent);
+
+/// It is sent as it stands, and the API refuses the request.
+pub const REFUSED: Treatment = (Weight::Refused, Does::Sends(ANSWERS_400));
+
+/// The agent mends it before it sends.
+pub const fn healed(how: &'static str) -> Treatment {
+    (Weight::Healed, Does::Says(how))
+}
+
 /// A defect before it is made into a finding.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
-    pub(super) rule: &'static Rule,
-    pub(super) weight: Weight,
+pub struct Case {
+    /// The rule that it breaks.
+    pub rule: &'static Rule,
+    /// How much it weighs.
+    pub weight: Weight,
+    /// What the agent does with it.
+    pub does: Does,
     /// The record it stands in.
-    pub(super) record: u32,
+    pub record: u32,
     /// The block's place in the record's blocks, or [`WHOLE`].
-    pub(super) block: u32,
+    pub block: u32,
     /// Whatever the rule keeps for its words.
-    pub(super) detail: u32,
+    pub detail: u32,
 }
 
 impl Case {
-    pub(super) fn new(rule: &'static Rule, weight: Weight, record: u32, block: u32) -> Case {
-        Case { rule, weight, record, block, detail: u32::MAX }
+    /// A case without a detail.
+    pub fn new(rule: &'static Rule, (weight, does): Treatment, record: u32, block: u32) -> Case {
+        Case { rule, weight, does, record, block, detail: u32::MAX }
     }
 
     /// The same case with a detail.
-    pub(super) fn with(mut self, detail: u32) -> Case {
+    #[must_use]
+    pub fn with(mut self, detail: u32) -> Case {
         self.detail = detail;
         self
     }
@@ -92,25 +122,26 @@ pub(super) fn settle(
     }
 }
 
-/// What becomes of something that reaches the API as it stands.
-pub(super) fn as_it_stands(context: &Context<'_>, answer: &str) -> String {
-    let loader = context.session.dialect.loader();
-    // The loader that was run is the SDK's; it hands on, and the client sends.
-    let does = match context.session.dialect {
-        Dialect::Claude => "brings it back as it stands; sent so,",
-        _ => "sends it as it stands;",
-    };
-    match context.request.api {
-        Api::Anthropic => format!("{loader} {does} {answer}"),
-        Api::Unknown => format!("{loader} {does} what this provider answers is not known here"),
+/// The sentence about what the agent does.
+pub(super) fn effect(context: &Context<'_>, does: Does) -> String {
+    match does {
+        Does::NotSent => context.says("{loader} does not send it"),
+        Does::Says(sentence) => context.says(sentence),
+        Does::Sends(answer) => {
+            let sends = context.says(context.agent.words().as_it_stands);
+            match context.request.api {
+                Api::Anthropic => format!("{sends} {answer}"),
+                Api::Unknown => format!("{sends} what this provider answers is not known here"),
+            }
+        }
     }
 }
 
 /// The usual answer.
-pub(super) const REFUSED: &str = "the API answers 400 to every prompt";
+pub(super) const ANSWERS_400: &str = "the API answers 400 to every prompt";
 
-/// Would the next prompt be answered? Made from the findings, and for sid-code from its own integrity check; with the
-/// rules that decide it.
+/// Would the next prompt be answered? Made from the findings, and from the agent's own integrity check where it has one;
+/// with the rules that decide it.
 pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static Rule>) {
     let session = context.session;
     let sent = context.request;
@@ -138,11 +169,7 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
     }
     let healed = rules(&|weight| weight == Weight::Healed);
     let of_tools = |rule: &&'static Rule| rule.family() == Family::Tools;
-    let pairs = match (&sent.integrity, session.dialect) {
-        (Some([raw, _]), _) => !raw.intact(),
-        (None, Dialect::Sid) => false,
-        _ => healed.iter().any(of_tools),
-    };
+    let pairs = context.agent.mends_pairs(sent, healed.iter().any(of_tools));
     match sent.api {
         Api::Anthropic if !healed.is_empty() => (ApiVerdict::Healed, healed),
         Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(of_tools).collect()),

@@ -8,9 +8,8 @@ use std::collections::BTreeMap;
 use super::surrogates::Contents;
 use super::{Collector, Context, counted};
 use crate::chain::Mode;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Place, Rule, Severity};
-use crate::record::agent::Cut;
+use crate::record::agent::{Cut, Trouble};
 use crate::record::damage::BadKind;
 use crate::record::facts::{BadLine, Defect, DefectKind, Kind, flag};
 use crate::record::pass::DEEPEST;
@@ -94,16 +93,10 @@ fn bad_line(context: &Context<'_>, bad: &BadLine, found: &mut Collector) {
 
 /// What the loader does with a line that it cannot read.
 fn skipped(context: &Context<'_>, bad: &BadLine) -> String {
-    let loader = context.session.dialect.loader();
-    match (context.session.dialect, bad.kind) {
-        (_, BadKind::Torn) => match context.session.dialect {
-            Dialect::Pi => {
-                format!("{loader} ends the fragment with a line feed when it opens the file; it stays as a bad line")
-            }
-            Dialect::Openclaw => format!("{loader} cuts it when it repairs the file"),
-            _ => format!("{loader} skips it; its next append lands on the same line and is lost too"),
-        },
-        (_, BadKind::Glued | BadKind::Spliced | BadKind::Nul | BadKind::Split) if bad.hidden.1 > 0 => {
+    let loader = context.loader();
+    match bad.kind {
+        BadKind::Torn => context.says(context.agent.words().torn),
+        BadKind::Glued | BadKind::Spliced | BadKind::Nul | BadKind::Split if bad.hidden.1 > 0 => {
             format!("{loader} skips the line and with it {}", counted(bad.hidden.1, "whole record"))
         }
         _ => format!("{loader} skips it"),
@@ -131,15 +124,7 @@ fn missing_newline(context: &Context<'_>, found: &mut Collector) {
         }
         _ => return,
     };
-    let loader = session.dialect.loader();
-    let effect = match session.dialect {
-        Dialect::Pi => format!(
-            "{loader} appends the line feed when it opens the file; versions before 1.0 glue the next record to it"
-        ),
-        Dialect::Openclaw => format!("{loader} puts a separator before its next append"),
-        _ => format!("{loader} reads it now; its next append goes on the same line, and both records are lost"),
-    };
-    let finding = MISSING_FINAL_NEWLINE.at(line).effect(effect);
+    let finding = MISSING_FINAL_NEWLINE.at(line).effect(context.says(context.agent.words().unterminated));
     found.add(if context.live { in_flight(finding) } else { finding });
 }
 
@@ -169,16 +154,15 @@ fn defects(context: &Context<'_>, found: &mut Collector) {
 
 fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Option<Finding> {
     let session = context.session;
-    let dialect = session.dialect;
-    let loader = dialect.loader();
+    let (agent, loader) = (context.agent, context.loader());
     let place = Place::span(u64::from(d.line), d.offset, u64::from(d.length)).with_id(
         session.facts.records.get(d.record as usize).filter(|r| r.line == d.line).and_then(|_| session.id(d.record)),
     );
     Some(match d.kind {
         DefectKind::InvalidUtf8 => {
-            let effect = match dialect {
-                Dialect::Claude => format!("{loader} raises UnicodeDecodeError: the whole session cannot be read"),
-                _ => format!("{loader} reads U+FFFD in their place"),
+            let effect = match agent.raises(Trouble::NotUtf8) {
+                Some(error) => format!("{loader} raises {error}: the whole session cannot be read"),
+                None => format!("{loader} reads U+FFFD in their place"),
             };
             INVALID_UTF8.at(place).effect(effect).fact("sequences", d.detail)
         }
@@ -191,17 +175,12 @@ fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Op
                 .fact("refused_by", vec!["strict UTF-8 readers (serde_json, jq 1.6)".to_owned()])
         }
         DefectKind::RawSeparator => {
-            let splits = session.agent.cut(session.facts.size) == Cut::Separators;
-            let finding = RAW_LINE_SEPARATOR.at(place).fact("fork_splits_here", dialect == Dialect::Claude);
-            if splits {
-                finding
-                    .severity(Severity::Error)
-                    .effect(format!("{loader} streams files over 4 MiB and splits the line here: the record is lost"))
-            } else if dialect == Dialect::Claude {
-                finding.effect(format!("{loader} reads it; its fork_session splits here and loses what is before it"))
-            } else {
-                finding.effect(format!("{loader} reads it"))
-            }
+            let (severity, effect) = agent.raw_separator(session.facts.size);
+            RAW_LINE_SEPARATOR
+                .at(place)
+                .severity(severity)
+                .effect(context.says(effect))
+                .fact("fork_splits_here", agent.fork_cut() == Some(Cut::Separators))
         }
         DefectKind::DuplicateKey => {
             DUPLICATE_KEY.at(place).effect(format!("{loader} takes the last value")).fact("repeats", d.detail)
@@ -211,17 +190,14 @@ fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Op
             .effect(format!("{loader} reads another value than is written"))
             .fact("numbers", d.detail),
         DefectKind::DeepNesting => {
-            let beyond = d.detail >= DEEPEST;
             let finding = DEEP_NESTING.at(place).fact("depth", d.detail);
-            match dialect {
-                Dialect::Claude if beyond => finding
-                    .severity(Severity::Warning)
-                    .effect(format!("{loader} raises RecursionError: the whole session cannot be read")),
-                _ if beyond => finding
-                    .severity(Severity::Warning)
-                    .effect(format!("{loader} reads it; loaders with a recursive parser fail")),
-                _ => finding.effect(format!("{loader} reads it; strict parsers stop at 128 levels")),
+            if d.detail < DEEPEST {
+                return Some(finding.effect(format!("{loader} reads it; strict parsers stop at 128 levels")));
             }
+            finding.severity(Severity::Warning).effect(match agent.raises(Trouble::TooDeep) {
+                Some(error) => format!("{loader} raises {error}: the whole session cannot be read"),
+                None => format!("{loader} reads it; loaders with a recursive parser fail"),
+            })
         }
         DefectKind::OversizedLine => {
             let record = session.facts.records.get(d.record as usize).filter(|r| r.line == d.line);
@@ -243,17 +219,10 @@ fn line_defect(context: &Context<'_>, d: &Defect, contents: &mut Contents) -> Op
 /// Half a pair is an error where the API that gets it refuses the request.
 fn whole_file(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    let (facts, dialect) = (&session.facts, session.dialect);
-    let loader = dialect.loader();
+    let facts = &session.facts;
+    let loader = context.loader();
     if facts.bom && session.chain.mode != Mode::File {
-        let effect = match dialect {
-            _ if session.agent.cut(facts.size) == Cut::TrimmedLines => {
-                format!("{loader} trims it; beyond 4 MiB the first record would be lost")
-            }
-            Dialect::Pi => format!("{loader} refuses the file: not a valid pi session"),
-            Dialect::Openclaw => format!("{loader} reads it; its repair calls the header invalid"),
-            _ => format!("{loader} cannot read the first line: its record is lost"),
-        };
+        let effect = context.says(context.agent.byte_order_mark(facts.size));
         found.add(BYTE_ORDER_MARK.at(Place::span(1, 0, 3)).effect(effect));
     }
     if facts.lines.crlf > 0 {
@@ -311,29 +280,13 @@ const OVERSIZED_FILE_BYTES: u64 = 100 * 1024 * 1024;
 fn not_objects(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
     let facts = &session.facts;
-    let last = facts.records.len().saturating_sub(1);
-    for (n, record) in facts.records.iter().enumerate().filter(|(_, r)| r.kind == Kind::NonObject) {
+    for (n, record) in (0..).zip(&facts.records).filter(|(_, r)| r.kind == Kind::NonObject) {
         if !found.wants(&NOT_AN_OBJECT) {
             continue;
         }
-        let loader = session.dialect.loader();
-        let finding = NOT_AN_OBJECT.at(context.place(n as u32)).fact("null", record.has(flag::IS_NULL));
-        let is_null = record.has(flag::IS_NULL);
-        found.add(match session.dialect {
-            Dialect::Sid if session.chain.mode == Mode::Linear && is_null => {
-                finding.severity(Severity::Error).effect(format!("{loader} throws: the session cannot be loaded"))
-            }
-            Dialect::Sid if n == last => finding
-                .severity(Severity::Error)
-                .effect(format!("{loader} takes it for the tail and reads the whole file in physical order")),
-            Dialect::Pi if is_null => finding
-                .severity(Severity::Error)
-                .effect(format!("{loader} skips it; pi 0.73.1 throws and cannot open the session")),
-            Dialect::Pi if n == last => finding
-                .severity(Severity::Error)
-                .effect(format!("{loader} takes it for the leaf: the context is empty")),
-            _ => finding.effect(format!("{loader} skips it")),
-        });
+        let (severity, effect) = context.agent.not_an_object(session, n);
+        let finding = NOT_AN_OBJECT.at(context.place(n)).severity(severity);
+        found.add(finding.fact("null", record.has(flag::IS_NULL)).effect(context.says(effect)));
     }
 }
 

@@ -114,6 +114,16 @@ impl<'a> Context<'a> {
         Context { session, agent: *agent, request, usage, live, now, places }
     }
 
+    /// The loader whose rules judge.
+    pub fn loader(&self) -> &'static str {
+        self.session.dialect.loader()
+    }
+
+    /// A sentence about what the agent does, with its loader's name in it.
+    pub fn says(&self, sentence: &str) -> String {
+        sentence.replace("{loader}", self.loader())
+    }
+
     /// The place of a record: line, bytes, id.
     pub fn place(&self, n: u32) -> Place {
         let record = self.session.record(n);

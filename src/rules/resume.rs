@@ -3,11 +3,8 @@
 use super::Context;
 use crate::chain::heal::Healed;
 use crate::chain::walk::Inherited;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Loss};
 use crate::record::facts::{Kind, flag};
-use crate::request::tail;
-use crate::session::Shape;
 use crate::verdict::{Lawful, Resume, ResumeVerdict};
 
 /// The verdict on one session, from its findings and from what an undamaged file would bring back.
@@ -24,19 +21,7 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed
         ResumeVerdict::Full => loaded,
         _ => mended.max(loaded),
     };
-    let (cleaned, shown) = match session.dialect {
-        Dialect::Sid
-            if session.shape != Shape::Sidechain
-                && session.chain.refusal.is_none()
-                && context.request.throws.is_none() =>
-        {
-            let sent = context.request;
-            // As its recovery counts them. A summary file, which nothing but its tests writes, makes it fewer: `predict`
-            // tells that tail.
-            (count(sent.cleaned_count()), count(tail::shown(&session.facts, sent, false)))
-        }
-        _ => (u32::MAX, u32::MAX),
-    };
+    let (cleaned, shown) = context.agent.shown(context).map_or((u32::MAX, u32::MAX), |(n, m)| (count(n), count(m)));
     Resume { verdict, loaded, expected, cleaned, shown, lawful: lawful(context) }
 }
 
@@ -68,7 +53,7 @@ fn lawful(context: &Context<'_>) -> Lawful {
         }
         if record.any(flag::SIDECHAIN | flag::TEAM) {
             lawful.sidechain += 1;
-        } else if record.has(flag::META) && session.dialect == Dialect::Claude {
+        } else if record.has(flag::META) {
             lawful.meta += 1;
         } else if !adopted[n] {
             let meeting = meets.of(graph, n as u32, |_, _| Some(false)) == Some(true);

@@ -20,7 +20,7 @@ impl Contents {
     /// The finding with what becomes of this half.
     pub(super) fn judge(&mut self, context: &Context<'_>, d: &Defect, finding: Finding) -> Finding {
         let session = context.session;
-        let loader = session.dialect.loader();
+        let loader = context.loader();
         let sent = (d.record as usize) < session.facts.records.len()
             && context.request.reaches(d.record)
             && self.of(session, d.record).is_some_and(|span| span.contains(&d.offset));
@@ -29,8 +29,7 @@ impl Contents {
                 .severity(Severity::Warning)
                 .effect(format!("{loader} reads it and does not send it; strict readers refuse the line"));
         }
-        if session.dialect.is_pi() {
-            // pi-ai's providers take unpaired halves out of every text before they send (read in the source, not run).
+        if context.agent.mends_surrogates() {
             return finding
                 .severity(Severity::Warning)
                 .effect(format!("{loader} reads it and takes it out before it sends; strict readers refuse the line"))

@@ -17,7 +17,7 @@
 
 use crate::support;
 use serde_json::{Map, Value, json};
-use sid_audit::rules::registry;
+use sid_audit::agents::registry;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

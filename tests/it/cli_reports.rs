@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use sid_audit::rules::registry;
+use sid_audit::agents::registry;
 use support::run::{Outcome, Run, findings, fixtures, is_loud};
 use support::temp::{Temp, copy_tree};
 

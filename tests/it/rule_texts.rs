@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use sid_audit::agents;
-use sid_audit::rules::registry;
+use sid_audit::agents::registry;
 
 #[test]
 fn every_rule_has_a_text_under_each_heading() {

@@ -8,6 +8,8 @@ mod records;
 mod request;
 mod resume;
 mod rules;
+mod rules_calls;
+mod rules_chain;
 mod writer;
 
 /// Claude Code.

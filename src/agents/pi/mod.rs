@@ -18,10 +18,12 @@ pub(super) struct Pi {
     dialect: Dialect,
     /// Whether a `leaf` record says which leaf is resumed.
     leaf_records: bool,
+    /// What it does with what is wrong.
+    habits: &'static rules::Habits,
 }
 
 /// pi itself.
-pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false };
+pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false, habits: &rules::PI };
 
 /// OpenClaw: pi's records, its own leaf rule.
-pub(super) static OPENCLAW: Pi = Pi { dialect: Dialect::Openclaw, leaf_records: true };
+pub(super) static OPENCLAW: Pi = Pi { dialect: Dialect::Openclaw, leaf_records: true, habits: &rules::OPENCLAW };

@@ -46,7 +46,10 @@ pub(in crate::repair) fn records(job: &Job<'_>) -> io::Result<Vec<Way>> {
 }
 
 /// All the made-up records that the chain ends in go: the finding names the first of them.
-pub(in crate::repair) fn made_up(job: &Job<'_>) -> io::Result<Vec<Way>> {
+///
+/// # Errors
+/// When the session's bytes cannot be read again.
+pub fn made_up(job: &Job<'_>) -> io::Result<Vec<Way>> {
     or_without(job, drop_records(job, &made_up_tail(job.session()).into_iter().collect())?, &Targets::of(job))
 }
 

@@ -17,8 +17,9 @@ use crate::finding::Severity;
 
 pub use array::Content;
 pub use lines::{insert_behind, raw_id};
+pub use messages::made_up;
 pub(super) use messages::{
-    blank_texts, empty, empty_texts, labels, made_up, media, misplaced_thinking, records, shapes, signatures,
+    blank_texts, empty, empty_texts, labels, media, misplaced_thinking, records, shapes, signatures,
 };
 pub use pairs::Open;
 

@@ -3,8 +3,8 @@
 use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::agents;
+use crate::agents::registry;
 use crate::finding::Fix;
-use crate::rules::registry;
 
 pub(super) fn body() -> Roff {
     let mut page = Roff::new();
@@ -38,9 +38,9 @@ pub(super) fn body() -> Roff {
     page.control("TP", []);
     page.text([bold("none")]);
     page.text([roman("it is reported and never touched")]);
-    for (letter, title, rules) in registry::families() {
-        page.control("SH", [format!("{letter}: {title}").to_uppercase().as_str()]);
-        for rule in rules {
+    for family in registry::families() {
+        page.control("SH", [format!("{}: {}", family.letter, family.title).to_uppercase().as_str()]);
+        for rule in &family.rules {
             page.control("SS", [format!("{} {}", rule.code, rule.name).as_str()]);
             let fix = rule.fix.map_or("none", Fix::name);
             page.text([roman(format!("Usually {}; fix: {fix}; since {}.", rule.severity.name(), rule.since))]);

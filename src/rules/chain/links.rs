@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use super::View;
 use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, breaks, lacks_id};
-use crate::dialect::Dialect;
 use crate::finding::{Cause, Finding, Fix, Rule, Severity};
 use crate::record::again;
+use crate::record::agent::Field;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::rules::{Collector, counted};
-use crate::session::Shape;
+use crate::session::{Session, Shape};
 use crate::text::Text;
 
 pub(super) fn check(view: &View<'_>, found: &mut Collector) {
@@ -29,8 +29,15 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
 /// The id that a record names as its parent, read again from the file.
 pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<Text> {
     let session = view.context.session;
-    let key = if session.dialect.is_pi() { "parentId" } else { "parentUuid" };
-    again::field(&session.source, session.record(n), &[key])
+    again::field(&session.source, session.record(n), &[parent_key(view)?])
+}
+
+fn parent_key(view: &View<'_>) -> Option<&'static str> {
+    view.context.agent.keys().record.name_of(|slot| matches!(slot.field, Field::Parent(_)))
+}
+
+fn id_key(view: &View<'_>) -> Option<&'static str> {
+    view.context.agent.keys().record.name_of(|slot| matches!(slot.field, Field::Id))
 }
 
 /// The damaged line that explains why a record is not there: the one just before the record that names it.
@@ -69,22 +76,20 @@ fn missing_parents(view: &View<'_>, found: &mut Collector) {
         if let Some(parent) = parent_text(view, n) {
             finding = finding.missing_parent(parent);
         }
-        let loader = session.dialect.loader();
+        let loader = view.context.loader();
+        let (needs_start, adopted) = (view.context.agent.needs_start(), view.shape.adopted[n as usize]);
         finding = match (head, below) {
-            // sid-code's loader needs the start record, so a cut head costs the session there.
-            (true, _) if session.dialect == Dialect::Sid => {
+            (true, _) if needs_start => {
                 finding.effect(format!("{loader} does not reach a start record: it loads nothing"))
             }
             (true, _) => finding
                 .severity(Severity::Info)
                 .effect(format!("{loader} starts here: the session is continued from, or copied out of, another")),
-            (false, false) if !(session.dialect == Dialect::Sid && view.shape.adopted[n as usize]) => {
+            (false, false) if !(needs_start && adopted) => {
                 finding.severity(Severity::Info).effect("no message hangs below it")
             }
-            (false, _) if view.shape.adopted[n as usize] => match session.dialect {
-                Dialect::Sid => finding.effect(format!("{loader} stops here: it loads nothing")),
-                _ => finding.effect(format!("{loader} stops here: what is above does not come back")),
-            },
+            (false, _) if adopted && needs_start => finding.effect(format!("{loader} stops here: it loads nothing")),
+            (false, _) if adopted => finding.effect(format!("{loader} stops here: what is above does not come back")),
             (false, _) => finding.effect("the branch that hangs here is not the one that a resume takes"),
         };
         found.add(finding.fact("messages_below", view.shape.below(n).messages));
@@ -109,47 +114,33 @@ fn hidden_missing_parents(view: &View<'_>, inside: &HashSet<Id>, found: &mut Col
         let cause = found_name(view, record.line).unwrap_or(Cause::Word("lost line"));
         let place = crate::finding::Place::span(u64::from(record.line), record.offset, u64::from(record.length));
         found.add(
-            MISSING_PARENT
-                .at(place)
-                .cause(cause)
-                .effect(format!("{} does not see the record either", session.dialect.loader())),
+            MISSING_PARENT.at(place).cause(cause).effect(view.context.says("{loader} does not see the record either")),
         );
     }
 }
 
 fn broken_links(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let loader = session.dialect.loader();
+    let words = view.context.agent.words();
     for (n, broken) in breaks(session.dialect, &session.facts, &session.graph) {
         let (rule, effect) = match broken {
-            Broken::SelfParent => (
-                &SELF_PARENT,
-                match session.dialect {
-                    Dialect::Pi => format!("{loader} never returns"),
-                    Dialect::Claude => format!("{loader} never takes it for a leaf, and falls back to an older one"),
-                    _ => format!("{loader} stops here"),
-                },
-            ),
-            Broken::NoParentKey => (
-                &MISSING_ID,
-                match session.dialect {
-                    Dialect::Openclaw => format!("{loader} attaches it to the current leaf"),
-                    _ => format!("{loader} takes it for a root: what is above does not come back"),
-                },
-            ),
+            Broken::SelfParent => (&SELF_PARENT, words.self_parent),
+            Broken::NoParentKey => (&MISSING_ID, words.no_parent_key),
             Broken::SideParent => (
                 &SIDE_PARENT,
-                format!("{loader} follows the subagent's rows: what was before on the main line does not come back"),
+                "{loader} follows the subagent's rows: what was before on the main line does not come back",
             ),
-            Broken::ParentBelow => (&PARENT_AFTER_CHILD, format!("{loader} looks upwards only and never finds it")),
+            Broken::ParentBelow => (&PARENT_AFTER_CHILD, "{loader} looks upwards only and never finds it"),
             Broken::MissingParent | Broken::ExtraRoot | Broken::Cycle => continue,
         };
         if !found.wants(rule) {
             continue;
         }
-        let mut finding = rule.at(view.context.place(n)).effect(effect);
-        if broken == Broken::NoParentKey {
-            finding = finding.fact("key", if session.dialect.is_pi() { "parentId" } else { "parentUuid" });
+        let mut finding = rule.at(view.context.place(n)).effect(view.context.says(effect));
+        if broken == Broken::NoParentKey
+            && let Some(key) = parent_key(view)
+        {
+            finding = finding.fact("key", key);
         }
         found.add(finding);
     }
@@ -161,17 +152,7 @@ fn loops(view: &View<'_>, found: &mut Collector) {
     for (earliest, length) in crate::chain::walk::loops(graph) {
         cycle(view, earliest, length, found);
     }
-    // Under the other indexing (first copy wins) a loop may close that this one does not have: sid-code walks upwards and
-    // meets the nearest copy, so the end of its walk tells.
-    if let crate::chain::Stop::Repeat(n) = session.chain.stop
-        && session.dialect == Dialect::Sid
-        && session.record(n).id != session.record(n).parent
-    {
-        cycle(view, n, 0, found);
-    }
-    if session.dialect == Dialect::Sid
-        && let Some(n) = crate::chain::heal::start_below(&session.facts, &session.graph)
-    {
+    for n in view.context.agent.own_loops(session) {
         cycle(view, n, 0, found);
     }
 }
@@ -183,21 +164,13 @@ fn cycle(view: &View<'_>, n: u32, length: u64, found: &mut Collector) {
     {
         return;
     }
-    let loader = session.dialect.loader();
-    let effect = match session.dialect {
-        Dialect::Pi => format!("{loader} never returns and runs out of memory"),
-        Dialect::Claude => format!("{loader} takes no record of a loop for a leaf; clients are reported to hang"),
-        _ => format!("{loader} stops at the first repeat"),
-    };
-    let finding = CYCLE.at(view.context.place(n)).effect(effect);
+    let finding = CYCLE.at(view.context.place(n)).effect(view.context.says(view.context.agent.words().cycle));
     found.add(if length > 0 { finding.fact("records", length) } else { finding });
 }
 
 fn order(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    if session.dialect == Dialect::Sid {
-        return;
-    }
+    let Some(effect) = view.context.agent.words().parent_below else { return };
     let (facts, graph) = (&session.facts, &session.graph);
     // A parent that was written again is found at its last copy; the first one may stand before the child.
     let again: HashSet<u32> = graph.repeats.iter().map(|r| r.1).collect();
@@ -205,47 +178,37 @@ fn order(view: &View<'_>, found: &mut Collector) {
         |n: &u32| (n + 1..MISSING).contains(&graph.parent[*n as usize]) && !again.contains(&graph.parent[*n as usize]);
     let late: Vec<u32> = (0..facts.records.len() as u32).filter(after).collect();
     let Some(&first) = late.first() else { return };
-    let loader = session.dialect.loader();
-    let effect = match session.dialect {
-        Dialect::Claude => format!("{loader} finds it by id; the client flushes rows out of order"),
-        _ => format!("{loader} finds it by id; the last line of the file is the leaf"),
-    };
     found.add(
         PARENT_AFTER_CHILD
             .at(view.context.place(first))
             .severity(Severity::Info)
-            .effect(effect)
+            .effect(view.context.says(effect))
             .count(late.len() as u64),
     );
 }
 
-/// C206 and C207. Copies that a compaction wrote again are C216's.
+/// C206 and C207.
 fn repeats(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let boundaries = super::boundaries::boundaries(session);
-    for &(earlier, n) in &session.graph.repeats {
-        if super::boundaries::is_replay(view, &boundaries, earlier, n) {
-            continue;
-        }
+    let words = view.context.agent.words();
+    let replays: HashSet<(u32, u32)> = view.context.agent.replays(session).into_iter().collect();
+    for &(earlier, n) in session.graph.repeats.iter().filter(|pair| !replays.contains(pair)) {
         // A pair of which neither is listed any more is counted as the repeat that it most likely is.
         if !found.wants(&REPEATED_RECORD) || !found.wants(&CONFLICTING_ID) {
             continue;
         }
-        let same = same_bytes(view, earlier, n);
-        let loader = session.dialect.loader();
-        let rule = if same { &REPEATED_RECORD } else { &CONFLICTING_ID };
-        let effect = match (session.dialect, same) {
-            (Dialect::Sid, _) => format!("{loader} takes the one nearest above the child"),
-            (Dialect::Claude, true) => format!("{loader} takes the last; counts and lists may show it twice"),
-            (_, true) => format!("{loader} takes the last and lists both"),
-            (_, false) => format!("{loader} takes the last"),
+        let (rule, effect) = if same_bytes(session, earlier, n) {
+            (&REPEATED_RECORD, words.repeated)
+        } else {
+            (&CONFLICTING_ID, words.conflicting)
         };
-        found.add(rule.at(view.context.place(n)).effect(effect).fact("first_line", session.record(earlier).line));
+        let finding = rule.at(view.context.place(n)).effect(view.context.says(effect));
+        found.add(finding.fact("first_line", session.record(earlier).line));
     }
 }
 
-pub(super) fn same_bytes(view: &View<'_>, a: u32, b: u32) -> bool {
-    let session = view.context.session;
+/// Whether two records are the same to the byte.
+pub fn same_bytes(session: &Session, a: u32, b: u32) -> bool {
     let (a, b) = (session.record(a), session.record(b));
     let text = |r: &Record| again::text(&session.source, r).ok();
     a.length == b.length && a.kind == b.kind && text(a) == text(b)
@@ -255,44 +218,31 @@ pub(super) fn same_bytes(view: &View<'_>, a: u32, b: u32) -> bool {
 fn nameless(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
     let facts = &session.facts;
-    let named = facts.records.iter().any(|r| r.has(flag::ID_STRING) && r.kind != Kind::Start)
-        || (session.dialect == Dialect::Sid && facts.records.iter().any(|r| r.has(flag::ID_STRING)));
-    if !named {
+    // The id of a header that no record hangs off says nothing.
+    let is_named = |r: &Record| r.has(flag::ID_STRING) && (r.kind != Kind::Start || session.graph.has_kind(r));
+    if !facts.records.iter().any(is_named) {
         return;
     }
-    let loader = session.dialect.loader();
+    let words = view.context.agent.words();
     for (n, record) in numbered(&facts.records).filter(|(_, r)| lacks_id(session.dialect, r)) {
         if !found.wants(&MISSING_ID) {
             continue;
         }
         let last = n as usize + 1 == facts.records.len();
-        let effect = match session.dialect {
-            Dialect::Sid if last => {
-                format!("{loader} takes it for the tail: the next resume starts a chain of its own")
-            }
-            Dialect::Sid => format!("{loader} never finds it"),
-            Dialect::Claude => format!("{loader} does not take it for a chain record: its children hang in the air"),
-            _ if last => format!(
-                "{loader} has no leaf: its next append has no parent, and the history is lost on the load after"
-            ),
-            _ => format!("{loader} cannot reach it by id"),
-        };
-        let key = if session.dialect.is_pi() { "id" } else { "uuid" };
-        found.add(
-            MISSING_ID
-                .at(view.context.place(n))
-                .effect(effect)
-                .fact("key", key)
-                .fact("wrong_type", record.has(flag::ID_OTHER)),
-        );
+        let mut finding = MISSING_ID.at(view.context.place(n)).effect(view.context.says(if last {
+            words.no_id_last
+        } else {
+            words.no_id
+        }));
+        if let Some(key) = id_key(view) {
+            finding = finding.fact("key", key);
+        }
+        found.add(finding.fact("wrong_type", record.has(flag::ID_OTHER)));
     }
 }
 
 fn progress_parents(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    if session.dialect != Dialect::Claude {
-        return;
-    }
     let (facts, graph) = (&session.facts, &session.graph);
     let below = |n: u32, r: &Record| {
         let p = graph.parent[n as usize];
@@ -306,7 +256,7 @@ fn progress_parents(view: &View<'_>, found: &mut Collector) {
             .at(view.context.place(first))
             .effect(format!(
                 "{} walks through progress rows; some older clients lose what is above: {}",
-                session.dialect.loader(),
+                view.context.loader(),
                 counted(count, "message")
             ))
             .count(count),

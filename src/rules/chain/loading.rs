@@ -1,14 +1,11 @@
-//! What the loader makes of the whole: C210, C211, C220 to C222, C224.
+//! What the loader makes of the whole: C210, C211, C220, C222.
 
 use super::boundaries::KEPT_RANGE_LOST;
 use super::links::{MISSING_ID, REPEATED_RECORD};
 use super::{View, rule_of};
-use crate::chain::graph::numbered;
+use crate::chain::Refusal;
 use crate::chain::heal::{Broken, Origin};
-use crate::chain::{Mode, Refusal};
-use crate::dialect::Dialect;
 use crate::finding::{Cause, Family, Finding, Fix, Loss, Place, Rule, Severity};
-use crate::record::facts::{Kind, flag};
 use crate::rules::store::FOREIGN_RECORDS;
 use crate::rules::{Collector, Context, counted, lines};
 use crate::session::Shape;
@@ -18,7 +15,6 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
     versions(view.context, found);
     stops_short(view, found);
     not_loadable(view.context, found);
-    linear(view, found);
 }
 
 /// A whole-file session: it loads or it does not.
@@ -30,7 +26,7 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
             NOT_LOADABLE
                 .at(Place::default())
                 .loses(Loss::All)
-                .effect(format!("{} cannot load it: the file {why}", session.dialect.loader()))
+                .effect(format!("{} cannot load it: the file {why}", context.loader()))
                 .fact("reason", why),
         );
     }
@@ -39,7 +35,7 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
 /// Whether the file holds a message, on a line of its own or inside a damaged one.
 pub(super) fn holds_message(context: &Context<'_>) -> bool {
     let facts = &context.session.facts;
-    facts.records.iter().chain(&facts.hidden).any(|r| r.is_message() || r.kind == Kind::SideMessage)
+    facts.records.iter().chain(&facts.hidden).any(|r| context.agent.is_spoken(r))
 }
 
 fn stops_short(view: &View<'_>, found: &mut Collector) {
@@ -90,7 +86,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         Some(link) => place_of(view, link.child),
         None => lost.last().map_or_else(Place::default, |&n| place_of(view, n)),
     };
-    let loader = session.dialect.loader();
+    let loader = view.context.loader();
     let mut finding = CHAIN_STOPS_SHORT
         .at(place)
         .loses(Loss::Some)
@@ -125,10 +121,10 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
     if !holds_message(context) || session.chain.loads() {
         return;
     }
-    if session.shape == Shape::Sidechain || (session.chain.refusal.is_none() && only_aside(context)) {
+    if session.shape == Shape::Sidechain || (session.chain.refusal.is_none() && context.agent.only_aside(session)) {
         return;
     }
-    let loader = session.dialect.loader();
+    let loader = context.loader();
     let line = |n: u32| u64::from(session.record(n).line);
     let (place, reason, effect) = match session.chain.refusal {
         Some(Refusal::NoStart) => (
@@ -140,9 +136,7 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
         Some(Refusal::Raises(at, why)) => {
             (Some(Place::line(u64::from(at))), why.to_owned(), format!("{loader} raises {why}"))
         }
-        Some(Refusal::NoHeader) => {
-            (None, "no header".to_owned(), format!("{loader} refuses the file: not a valid pi session"))
-        }
+        Some(Refusal::NoHeader) => (None, "no header".to_owned(), context.says(context.agent.words().headerless)),
         Some(Refusal::NeverReturns(n)) => {
             (Some(Place::line(line(n))), "a loop of parents".to_owned(), format!("{loader} never returns"))
         }
@@ -157,83 +151,21 @@ fn not_loadable(context: &Context<'_>, found: &mut Collector) {
     found.add(NOT_LOADABLE.at(place.unwrap_or_default()).loses(Loss::All).effect(effect).fact("reason", reason));
 }
 
-/// A file whose messages are all of the kind that no resume shows.
-fn only_aside(context: &Context<'_>) -> bool {
-    let session = context.session;
-    session.dialect == Dialect::Claude
-        && session.facts.hidden.is_empty()
-        && !session.facts.records.iter().any(|r| crate::chain::claude::is_visible(r) && session.graph.has_kind(r))
-        && !session.facts.records.iter().any(|r| r.is_message() && !r.has(flag::ID_STRING))
-}
-
 fn headers(view: &View<'_>, found: &mut Collector) {
-    let session = view.context.session;
-    let facts = &session.facts;
-    let loader = session.dialect.loader();
-    if session.dialect.is_pi() {
-        if session.chain.refusal == Some(Refusal::NoHeader) && !facts.records.is_empty() {
-            found.add(MISSING_HEADER.at(Place::line(1)).effect(format!(
-                "{loader} refuses the file; pi before 0.80.3 overwrites it with a fresh header when it opens it"
-            )));
-        }
-        let headers: Vec<u32> =
-            numbered(&facts.records).filter(|(_, r)| r.kind == Kind::Start).map(|(n, _)| n).collect();
-        if let [_, again, ..] = headers[..] {
-            found.add(
-                REPEATED_HEADER
-                    .at(view.context.place(again))
-                    .effect(format!("{loader} ignores it; what follows it repeats what was there"))
-                    .fact("headers", headers.len()),
-            );
-        }
-        return;
-    }
-    if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-        let started =
-            facts.records.iter().chain(&facts.hidden).any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID));
-        let speaks = facts.records.iter().any(|r| r.is_message());
-        if !started && speaks {
-            found.add(
-                MISSING_HEADER
-                    .at(Place::line(1))
-                    .effect(format!("{loader} returns null: no start record with a session id")),
-            );
-        }
+    let context = view.context;
+    if let Some(effect) = context.agent.missing_header(context.session) {
+        found.add(MISSING_HEADER.at(Place::line(1)).effect(context.says(effect)));
     }
 }
 
 fn versions(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
     let Some(stated) = session.facts.version.as_deref() else { return };
-    let known = match session.dialect {
-        Dialect::Sid => matches!(stated, "0.0" | "1.0" | "2.0" | "3.0"),
-        Dialect::Pi | Dialect::Openclaw => stated.parse::<f64>().is_ok_and(|v| v <= 3.0),
-        Dialect::Claude => true,
-    };
-    if known {
+    if context.agent.knows_version(stated) {
         return;
     }
-    let effect =
-        format!("{} reads it as the newest version it knows; this build only reports it", session.dialect.loader());
+    let effect = context.says("{loader} reads it as the newest version it knows; this build only reports it");
     found.add(UNKNOWN_VERSION.at(Place::line(1)).effect(effect).fact("stated", stated));
-}
-
-fn linear(view: &View<'_>, found: &mut Collector) {
-    let session = view.context.session;
-    if session.dialect != Dialect::Sid || session.chain.mode != Mode::Linear || session.shape != Shape::Main {
-        return;
-    }
-    let facts = &session.facts;
-    let (Some(tail), true) = (session.chain.leaf, facts.records.iter().any(|r| r.has(flag::ID_STRING))) else { return };
-    found.add(
-        LINEAR_READING
-            .at(view.context.place(tail))
-            .effect(format!(
-                "{} reads the file in physical order, branches mixed; the next resume starts a chain of its own",
-                session.dialect.loader()
-            ))
-            .fact("records_with_ids", facts.records.iter().filter(|r| r.has(flag::ID_STRING)).count()),
-    );
 }
 
 pub(crate) static CHAIN_STOPS_SHORT: Rule =
@@ -245,11 +177,5 @@ pub(crate) static NOT_LOADABLE: Rule =
 pub(crate) static MISSING_HEADER: Rule =
     Rule { code: "C220", name: "missing-header", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-pub(crate) static REPEATED_HEADER: Rule =
-    Rule { code: "C221", name: "repeated-header", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
-
 pub(crate) static UNKNOWN_VERSION: Rule =
     Rule { code: "C222", name: "unknown-version", severity: Severity::Warning, fix: None, since: "0.1.0" };
-
-pub(crate) static LINEAR_READING: Rule =
-    Rule { code: "C224", name: "linear-reading", severity: Severity::Warning, fix: None, since: "0.1.0" };

@@ -1,7 +1,7 @@
 //! C: the chain. Checks how records hang together, and what of the main line a resume leaves behind.
 //!
 //! `links` looks at ids and pointers one by one, `branches` at where the history forks, `boundaries` at compactions,
-//! `loading` at what the loader makes of the whole. What a break costs is taken from `chain::heal`, once for all of them.
+//! `loading` at what the loader makes of the whole; what only one agent's chain can have is the agent's. What a break costs is taken from `chain::heal`, once for all of them.
 //! Whether the messages are legal for the API is left to `tools` and `messages`.
 
 mod boundaries;
@@ -30,25 +30,19 @@ pub static RULES: &[&Rule] = &[
     &links::PARENT_IN_OTHER_SESSION,
     &links::SIDE_PARENT,
     &links::PROGRESS_PARENT,
-    &boundaries::DANGLING_BOUNDARY_POINTER,
-    &boundaries::REPLAYED_RECORDS,
-    &boundaries::BOUNDARY_WITHOUT_SUMMARY,
-    &boundaries::SUMMARY_WITHOUT_BOUNDARY,
-    &branches::STRAY_LEAF,
     &loading::MISSING_HEADER,
-    &loading::REPEATED_HEADER,
     &loading::UNKNOWN_VERSION,
     &boundaries::KEPT_RANGE_LOST,
-    &loading::LINEAR_READING,
 ];
 
-pub(crate) use boundaries::{DANGLING_BOUNDARY_POINTER, KEPT_RANGE_LOST, REPLAYED_RECORDS};
+pub(crate) use boundaries::KEPT_RANGE_LOST;
+pub use branches::by_turns;
 pub(crate) use branches::{EXTRA_ROOT, STRAY_LEAF};
-pub use links::in_other_session;
 pub(crate) use links::{
     CYCLE, MISSING_ID, MISSING_PARENT, PARENT_AFTER_CHILD, PROGRESS_PARENT, REPEATED_RECORD, SELF_PARENT, SIDE_PARENT,
 };
-pub(crate) use loading::{MISSING_HEADER, NOT_LOADABLE, REPEATED_HEADER};
+pub use links::{in_other_session, same_bytes};
+pub(crate) use loading::{MISSING_HEADER, NOT_LOADABLE};
 
 /// Findings that say why two branches lie beside each other.
 pub(crate) static FORKS: &[&Rule] = &[&STRAY_LEAF, &branches::SECOND_WRITER, &EXTRA_ROOT, &SIDE_PARENT];
@@ -67,10 +61,14 @@ pub(crate) fn rule_of(broken: Broken) -> &'static Rule {
 }
 
 /// What the rules of this family share about one session.
-struct View<'a> {
-    context: &'a Context<'a>,
-    shape: Shape<'a>,
-    healed: Option<Healed>,
+#[derive(Debug)]
+pub struct View<'a> {
+    /// The session, and what follows from it.
+    pub context: &'a Context<'a>,
+    /// Subtrees and adoption.
+    pub shape: Shape<'a>,
+    /// The session mended, where there was something to mend.
+    pub healed: Option<Healed>,
 }
 
 /// Finds them in one session. Returns the mended session when there was something to mend: the verdict needs it too.
@@ -85,6 +83,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Healed> {
     let view = View { context, shape, healed };
     links::check(&view, found);
     branches::check(&view, found);
+    context.agent.check_chain(&view, found);
     boundaries::check(&view, found);
     loading::check(&view, found);
     view.healed

@@ -1,13 +1,12 @@
 //! Texts and shapes: M401 to M403 and M414. Also the turns that the other files of this family judge by.
 
 use super::{BLANK_TEXT, EMPTY_CONTENT, EMPTY_TEXT, WRONG_SHAPE};
-use crate::dialect::Dialect;
-use crate::finding::Finding;
-use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
+use crate::finding::{Finding, Rule};
+use crate::record::facts::{Block, BlockKind, Record, block, flag};
 use crate::request::{CleanupPass, Role, WHOLE, is_thinking, role};
 use crate::rules::Context;
-use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
-use crate::session::{Session, Shape};
+use crate::rules::legal::{Case, Does, NOTED, Treatment, Weight, effect};
+use crate::session::Session;
 
 /// The request as turns of speakers: each response whole, everything else row by row.
 pub(super) struct Turns {
@@ -71,15 +70,16 @@ pub(super) fn is_cut_off(context: &Context<'_>, span: (u32, u32)) -> bool {
         || session.record(rows[span.1 as usize - 1].record).has(flag::CUT_BY_LENGTH)
 }
 
-/// The weight of a row's or block's defect: whether it reaches the API.
-fn weight(context: &Context<'_>, row: u32, place: u32) -> Weight {
-    let session = context.session;
+/// What becomes of a message without content, or of an empty or blank text.
+fn treatment(context: &Context<'_>, rule: &Rule, row: u32, place: u32) -> Treatment {
     let sent = context.request;
     match sent.fate(row, place) {
-        _ if sent.throws.is_some() => Weight::Noted,
-        Some(CleanupPass::FailedTurns | CleanupPass::UnansweredPrompt) => Weight::Noted,
-        // pi leaves white space out, and a message when nothing else is in it.
-        fate => Weight::sent(fate.is_some() || session.dialect.is_pi()),
+        _ if sent.throws.is_some() => NOTED,
+        Some(CleanupPass::FailedTurns | CleanupPass::UnansweredPrompt) => NOTED,
+        fate => {
+            let record = context.session.record(sent.rows[row as usize].record);
+            context.agent.void(record, std::ptr::eq(rule, &BLANK_TEXT), fate.is_some())
+        }
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
             if record.has(flag::FAILED) || (response && (says_more || last)) {
                 continue;
             }
-            cases.push(Case::new(&EMPTY_CONTENT, weight(context, row, WHOLE), n, WHOLE));
+            cases.push(Case::new(&EMPTY_CONTENT, treatment(context, &EMPTY_CONTENT, row, WHOLE), n, WHOLE));
         }
     }
     off_chain_texts(session, turns, cases);
@@ -120,12 +120,12 @@ fn texts(context: &Context<'_>, span: (u32, u32), cases: &mut Vec<Case>) {
     for (row, place, b) in blocks.filter(|(_, _, b)| void(b)) {
         let n = context.request.rows[row as usize].record;
         let rule = if b.flags & block::EMPTY != 0 { &EMPTY_TEXT } else { &BLANK_TEXT };
-        let here = weight(context, row, place);
+        let here = treatment(context, rule, row, place);
         let cut = alone && is_response(context, span) && is_cut_off(context, span);
         let here = match here {
             // Beside other blocks the client drops a blank text; what was cut off says nothing yet.
-            _ if std::ptr::eq(rule, &BLANK_TEXT) && (!alone || cut) => Weight::Noted,
-            Weight::Healed if !alone => Weight::Noted,
+            _ if std::ptr::eq(rule, &BLANK_TEXT) && (!alone || cut) => NOTED,
+            (Weight::Healed, _) if !alone => NOTED,
             here => here,
         };
         cases.push(Case::new(rule, here, n, place));
@@ -139,129 +139,81 @@ fn off_chain_texts(session: &Session, turns: &Turns, cases: &mut Vec<Case>) {
         }
         for (place, b) in (0..).zip(session.facts.blocks_of(record)) {
             if b.kind == BlockKind::Text && b.flags & block::EMPTY != 0 {
-                cases.push(Case::new(&EMPTY_TEXT, Weight::Noted, n, place));
+                cases.push(Case::new(&EMPTY_TEXT, NOTED, n, place));
             }
         }
     }
 }
 
-/// What is wrong with a message's shape, as a number for the words.
-mod wrong {
-    pub(super) const MESSAGE: u32 = 0;
-    pub(super) const ROLE: u32 = 1;
-    pub(super) const CONTENT: u32 = 2;
-    pub(super) const BLOCK: u32 = 3;
-    pub(super) const WORDS: [&str; 4] = ["message", "role", "content", "block"];
+/// What is wrong with a message's shape.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// The message is missing, or no object.
+    Message,
+    /// The role is missing, or no known one.
+    Role,
+    /// The content is neither text nor a list.
+    Content,
+    /// Something in the list is no block.
+    Block,
+}
+
+impl Wrong {
+    const ALL: [Wrong; 4] = [Wrong::Message, Wrong::Role, Wrong::Content, Wrong::Block];
+
+    /// Its name in reports.
+    fn name(self) -> &'static str {
+        match self {
+            Wrong::Message => "message",
+            Wrong::Role => "role",
+            Wrong::Content => "content",
+            Wrong::Block => "block",
+        }
+    }
+
+    /// What an agent does that fails on it.
+    pub fn breaks(self) -> Treatment {
+        let sentence = match self {
+            Wrong::Message => "{loader} fails on the message that is not there: the session cannot be resumed",
+            _ => "{loader} fails on content that is no list: the session cannot be resumed",
+        };
+        (Weight::Breaks, Does::Says(sentence))
+    }
+}
+
+/// Whether something in the content of a message is no block.
+pub fn wrong_block(session: &Session, record: &Record) -> Option<Wrong> {
+    let blocks = session.facts.blocks_of(record);
+    blocks.iter().any(|b| b.kind == BlockKind::NotObject).then_some(Wrong::Block)
 }
 
 fn shapes(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
     let session = context.session;
-    let sent = context.request;
     let mut adopted = vec![false; session.facts.records.len()];
     for &n in &session.chain.adopted {
         adopted[n as usize] = true;
     }
     for (n, record) in (0..).zip(&session.facts.records) {
-        let Some(what) = misshapen(session, record) else { continue };
-        let sent_here = turns.on_chain[n as usize] || adopted[n as usize];
-        let weight = match session.dialect {
-            _ if !sent_here => Weight::Noted,
-            // The cleaning throws on it, or the loader does.
-            Dialect::Sid if what == wrong::MESSAGE || what == wrong::CONTENT => Weight::Breaks,
-            Dialect::Sid if sent.throws == Some(n) => Weight::Breaks,
-            Dialect::Openclaw if what == wrong::CONTENT => Weight::Refused,
-            Dialect::Pi | Dialect::Openclaw => of_pi(record, what),
-            _ => Weight::Refused,
-        };
-        cases.push(Case::new(&WRONG_SHAPE, weight, n, WHOLE).with(what));
+        let Some(wrong) = context.agent.misshapen(session, record) else { continue };
+        let sent = turns.on_chain[n as usize] || adopted[n as usize];
+        let treatment = context.agent.misshape(context, n, wrong, sent);
+        cases.push(Case::new(&WRONG_SHAPE, treatment, n, WHOLE).with(wrong as u32));
     }
-}
-
-/// pi 1.6.0: null content is none, unknown roles are dropped; a record without a message raises.
-fn of_pi(record: &Record, what: u32) -> Weight {
-    match what {
-        wrong::MESSAGE => Weight::Breaks,
-        wrong::ROLE if record.has(flag::ROLE_WORD) => Weight::Noted,
-        wrong::ROLE => Weight::Healed,
-        wrong::CONTENT if record.any(flag::CONTENT_OTHER | flag::CONTENT_STRING) => Weight::Breaks,
-        wrong::CONTENT => Weight::Healed,
-        _ => Weight::Refused,
-    }
-}
-
-fn misshapen(session: &Session, record: &Record) -> Option<u32> {
-    let facts = &session.facts;
-    let content = record.any(flag::CONTENT_ARRAY | flag::CONTENT_STRING);
-    let message = record.has(flag::MESSAGE);
-    let role = record.any(flag::ROLE_USER | flag::ROLE_ASSISTANT);
-    match (session.dialect, record.kind) {
-        (_, Kind::NonObject) if session.shape == Shape::Legacy => return Some(wrong::MESSAGE),
-        // A sidechain's role "tool" is one of its own; an unknown one becomes the user's.
-        (Dialect::Sid, Kind::SideMessage) => {
-            if !content {
-                return Some(wrong::CONTENT);
-            }
-        }
-        (Dialect::Sid | Dialect::Claude, Kind::User | Kind::Assistant | Kind::ToolMessage) => {
-            if !message {
-                return Some(wrong::MESSAGE);
-            }
-            if !content {
-                return Some(wrong::CONTENT);
-            }
-            if !role {
-                return Some(wrong::ROLE);
-            }
-        }
-        (Dialect::Pi | Dialect::Openclaw, Kind::User | Kind::Assistant | Kind::ToolMessage) => {
-            // Only the model's content is walked as a list without a look.
-            if !content || (record.kind == Kind::Assistant && record.has(flag::CONTENT_STRING)) {
-                return Some(wrong::CONTENT);
-            }
-        }
-        (Dialect::Pi | Dialect::Openclaw, Kind::Other) if record.has(flag::ROLE_BAD) => {
-            return Some(if message { wrong::ROLE } else { wrong::MESSAGE });
-        }
-        _ => return None,
-    }
-    facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::NotObject).then_some(wrong::BLOCK)
 }
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
-    let session = context.session;
-    let loader = session.dialect.loader();
-    let finding = match wrong::WORDS.get(case.detail as usize) {
-        Some(what) if case.rule.code == "M414" => finding.fact("what", *what),
-        _ => finding,
+    let wrong = Wrong::ALL.get(case.detail as usize).filter(|_| std::ptr::eq(case.rule, &WRONG_SHAPE));
+    let finding = match wrong {
+        Some(wrong) => finding.fact("what", wrong.name()),
+        None => finding,
     };
-    let throws = match case.detail {
-        wrong::MESSAGE => "the message that is not there",
-        _ => "content that is no list",
+    let does = match (case.weight, case.does) {
+        (Weight::Noted, Does::Says(_)) if !context.request.ended => case.does,
+        (Weight::Noted, _) if context.request.reaches(case.record) => Does::Says(context.agent.words().void),
+        (Weight::Noted, _) => Does::NotSent,
+        _ => case.does,
     };
-    let effect = match (case.rule.code, case.weight, session.dialect) {
-        ("M414", Weight::Breaks, _) => format!("{loader} fails on {throws}: the session cannot be resumed"),
-        ("M414", Weight::Healed, _) if case.detail == wrong::ROLE => format!("{loader} drops the message"),
-        ("M414", Weight::Healed, _) => format!("{loader} takes it for empty; 0.73.1 crashes on it"),
-        ("M414", Weight::Noted, Dialect::Pi | Dialect::Openclaw) if case.detail == wrong::ROLE => {
-            format!("{loader} does not know the role and leaves the message out")
-        }
-        (_, Weight::Noted, _) if is_in_request(context, case) => match session.dialect {
-            Dialect::Pi | Dialect::Openclaw => format!("{loader} leaves the block out"),
-            _ => "nothing: clients drop it, or the response was cut off here".to_owned(),
-        },
-        (_, Weight::Noted, _) => format!("{loader} does not send it"),
-        (_, Weight::Healed, Dialect::Sid) => format!("{loader} drops the message when it loads"),
-        ("M402", Weight::Healed, Dialect::Openclaw) if session.record(case.record).kind == Kind::User => {
-            format!("{loader} rewrites it in the file as \"(continue)\"")
-        }
-        (_, Weight::Healed, _) => format!("{loader} leaves it out of the request"),
-        _ => as_it_stands(context, REFUSED),
-    };
-    finding.effect(effect)
-}
-
-fn is_in_request(context: &Context<'_>, case: &Case) -> bool {
-    context.request.reaches(case.record)
+    finding.effect(effect(context, does))
 }
 
 /// Whether a response only thinks.

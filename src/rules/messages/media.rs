@@ -4,12 +4,15 @@
 use super::{
     BROKEN_DOCUMENT, MISLABELLED_MEDIA, OVERSIZED_MEDIA, TOOL_REFERENCE, UNDECODABLE_MEDIA, UNSUPPORTED_MEDIA,
 };
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, DefectKind};
 use crate::request::WHOLE;
 use crate::rules::Context;
-use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
+use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, effect};
+
+/// What is worded here.
+pub(super) static RULES: &[&Rule] =
+    &[&MISLABELLED_MEDIA, &UNDECODABLE_MEDIA, &OVERSIZED_MEDIA, &UNSUPPORTED_MEDIA, &BROKEN_DOCUMENT, &TOOL_REFERENCE];
 
 /// The rule that tells what is wrong with a medium.
 pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
@@ -24,6 +27,12 @@ pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
     })
 }
 
+/// What becomes of a reference to a tool, wherever it stands.
+const REFERENCE: Treatment = (
+    Weight::Noted,
+    Does::Says("if the tool is gone, clients before 2.1.233 are refused; later ones drop the reference"),
+);
+
 pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     let session = context.session;
     let sent = context.request;
@@ -32,13 +41,13 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
         if defect.record as usize >= session.facts.records.len() {
             continue;
         }
-        let weight = match defect.kind {
-            DefectKind::ToolReference => Weight::Noted,
-            _ if !sent.reaches(defect.record) => Weight::Noted,
-            DefectKind::UndecodableMedia if session.dialect == Dialect::Openclaw => Weight::Healed,
-            _ => Weight::Refused,
+        let treatment = match defect.kind {
+            DefectKind::ToolReference => REFERENCE,
+            _ if !sent.reaches(defect.record) => NOTED,
+            DefectKind::UndecodableMedia => context.agent.undecodable_media(),
+            _ => REFUSED,
         };
-        cases.push(Case::new(rule, weight, defect.record, WHOLE).with(number));
+        cases.push(Case::new(rule, treatment, defect.record, WHOLE).with(number));
     }
     if !session.facts.blocks.iter().any(|b| b.kind == BlockKind::ToolReference) {
         return;
@@ -46,7 +55,7 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     for (n, record) in (0..).zip(&session.facts.records) {
         for (place, b) in (0..).zip(session.facts.blocks_of(record)) {
             if b.kind == BlockKind::ToolReference {
-                cases.push(Case::new(&TOOL_REFERENCE, Weight::Noted, n, place));
+                cases.push(Case::new(&TOOL_REFERENCE, REFERENCE, n, place));
             }
         }
     }
@@ -54,7 +63,6 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
     let session = context.session;
-    let loader = session.dialect.loader();
     let mut finding = finding;
     // The place of the data is surer than that of the record, where the pass could give it.
     if let Some(defect) = session.facts.defects.get(case.detail as usize)
@@ -64,13 +72,6 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         finding.place.length = Some(u64::from(defect.length));
         finding = finding.fact("bytes", defect.length);
     }
-    let effect = match case.weight {
-        Weight::Noted if case.rule.code == "M412" => {
-            "if the tool is gone, clients before 2.1.233 are refused; later ones drop the reference".to_owned()
-        }
-        Weight::Noted => format!("{loader} does not send it"),
-        Weight::Healed => format!("{loader} takes the image out of the file before it loads it"),
-        _ => as_it_stands(context, REFUSED),
-    };
-    finding.effect(effect)
+    let noted = case.weight == Weight::Noted && !std::ptr::eq(case.rule, &TOOL_REFERENCE);
+    finding.effect(effect(context, if noted { Does::NotSent } else { case.does }))
 }

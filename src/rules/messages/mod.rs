@@ -2,13 +2,15 @@
 //! the agent would send. A defect that the agent leaves out is told as such; what stands off the chain is a note.
 //!
 //! `content` looks at texts and shapes, `thinking` at responses that think, `media` at images, documents and references,
-//! `ends` at what the client itself put there. Calls and results are `tools`', lone surrogates `lines`'.
+//! `ends` at the records that the client made up. Calls and results are `tools`', lone surrogates `lines`'; what only one
+//! agent's messages can have is the agent's.
 
 mod content;
 mod ends;
 mod media;
 mod thinking;
 
+pub use content::{Wrong, wrong_block};
 pub use ends::made_up_tail;
 pub use media::rule_of as rule_of_media;
 
@@ -29,10 +31,7 @@ pub static RULES: &[&Rule] = &[
     &UNSUPPORTED_MEDIA,
     &BROKEN_DOCUMENT,
     &TOOL_REFERENCE,
-    &SYNTHETIC_TAIL,
     &WRONG_SHAPE,
-    &RETIRED_PERMISSION_MODE,
-    &FAILED_TURN,
 ];
 
 /// Finds them in one session.
@@ -42,12 +41,18 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     content::judge(context, &turns, &mut cases);
     thinking::judge(context, &turns, &mut cases);
     media::judge(context, &mut cases);
-    ends::judge(context, &mut cases);
-    legal::settle(context, cases, found, |case, finding, _| match case.rule.code {
-        "M404" | "M405" | "M406" => thinking::word(context, case, finding),
-        "M407" | "M408" | "M409" | "M410" | "M411" | "M412" => media::word(context, case, finding),
-        "M413" | "M415" | "M416" => ends::word(context, case, finding),
-        _ => content::word(context, case, finding),
+    context.agent.check_messages(context, &mut cases);
+    legal::settle(context, cases, found, |case, finding, _| {
+        let is_of = |rules: &[&Rule]| rules.iter().any(|rule| std::ptr::eq(*rule, case.rule));
+        if is_of(context.agent.rules()) {
+            context.agent.tell(context, case, finding.effect(legal::effect(context, case.does)))
+        } else if is_of(thinking::RULES) {
+            thinking::word(context, case, finding)
+        } else if is_of(media::RULES) {
+            media::word(context, case, finding)
+        } else {
+            content::word(context, case, finding)
+        }
     });
 }
 
@@ -107,14 +112,5 @@ pub(crate) static BROKEN_DOCUMENT: Rule =
 pub(crate) static TOOL_REFERENCE: Rule =
     Rule { code: "M412", name: "tool-reference", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(crate) static SYNTHETIC_TAIL: Rule =
-    Rule { code: "M413", name: "synthetic-tail", severity: Severity::Warning, fix: Some(Fix::Content), since: "0.1.0" };
-
 pub(crate) static WRONG_SHAPE: Rule =
     Rule { code: "M414", name: "wrong-shape", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
-
-pub(crate) static RETIRED_PERMISSION_MODE: Rule =
-    Rule { code: "M415", name: "retired-permission-mode", severity: Severity::Info, fix: None, since: "0.1.0" };
-
-pub(crate) static FAILED_TURN: Rule =
-    Rule { code: "M416", name: "failed-turn", severity: Severity::Info, fix: None, since: "0.1.0" };

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use super::content::{Turns, blocks_of, is_cut_off, is_response, only_thinks};
 use super::{BAD_SIGNATURE, THINKING_MISPLACED, THINKING_ONLY};
-use crate::dialect::Dialect;
-use crate::finding::Finding;
-use crate::record::facts::{BlockKind, block, flag};
-use crate::request::{Api, CleanupPass, WHOLE, is_claude, is_thinking};
+use crate::finding::{Finding, Rule};
+use crate::record::facts::{BlockKind, block};
+use crate::request::{Api, CleanupPass, WHOLE, is_anthropic_model, is_thinking};
 use crate::rules::Context;
-use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
+use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
+
+/// What is worded here.
+pub(super) static RULES: &[&Rule] = &[&THINKING_ONLY, &THINKING_MISPLACED, &BAD_SIGNATURE];
 
 pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
     let session = context.session;
@@ -18,6 +20,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
         return;
     }
     let thinks = |b: &crate::record::facts::Block| is_thinking(b.kind);
+    let misplaced = if sent.api == Api::Anthropic { (Weight::Refused, OTHER_ORDER) } else { REFUSED };
     // More of these responses follows later.
     let resumed: HashSet<u64> = sent.resumed.iter().copied().collect();
     let mut current = None;
@@ -28,11 +31,12 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
         let first = session.record(sent.rows[span.0 as usize].record);
         if only_thinks(context, span) && !is_cut_off(context, span) && !resumed.contains(&first.group()) {
             let dropped = sent.fate(span.1 - 1, WHOLE).is_some();
-            let weight = if dropped { Weight::Healed } else { Weight::Warned };
-            cases.push(Case::new(&THINKING_ONLY, weight, sent.rows[span.0 as usize].record, WHOLE));
+            let treatment =
+                if dropped { healed("{loader} drops the message when it loads") } else { (Weight::Warned, SENT) };
+            cases.push(Case::new(&THINKING_ONLY, treatment, sent.rows[span.0 as usize].record, WHOLE));
         }
-        for n in reordered(context, span) {
-            cases.push(Case::new(&THINKING_MISPLACED, Weight::Refused, n, WHOLE));
+        for n in context.agent.reordered(context, span) {
+            cases.push(Case::new(&THINKING_MISPLACED, misplaced, n, WHOLE));
         }
         for (row, place, b) in blocks_of(context, span) {
             const SAYS_NOTHING: u8 = block::EMPTY | block::BLANK;
@@ -41,11 +45,11 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
             }
             let n = sent.rows[row as usize].record;
             let current = *current.get_or_insert_with(|| current_model(context));
-            let weight = signature(context, n, b.flags, current, sent.fate(row, place));
-            cases.push(Case::new(&BAD_SIGNATURE, weight, n, place));
+            let treatment = signature(context, n, b.flags, current, sent.fate(row, place));
+            cases.push(Case::new(&BAD_SIGNATURE, treatment, n, place));
         }
     }
-    cases.extend(sent.split.iter().map(|&n| Case::new(&THINKING_MISPLACED, Weight::Refused, n, WHOLE)));
+    cases.extend(sent.split.iter().map(|&n| Case::new(&THINKING_MISPLACED, misplaced, n, WHOLE)));
 }
 
 /// The model that the session ends with.
@@ -55,51 +59,30 @@ fn current_model(context: &Context<'_>) -> u16 {
     last.filter(|&m| m != 0).find(|&m| session.facts.names.get(m) != Some(b"<synthetic>")).unwrap_or(0)
 }
 
-fn signature(context: &Context<'_>, n: u32, flags: u8, current: u16, fate: Option<CleanupPass>) -> Weight {
+fn signature(context: &Context<'_>, n: u32, flags: u8, current: u16, fate: Option<CleanupPass>) -> Treatment {
     let session = context.session;
     let model = session.record(n).model;
-    let claude = match session.facts.names.get(model) {
-        Some(name) => is_claude(name),
+    let signs = match session.facts.names.get(model) {
+        Some(name) => is_anthropic_model(name),
         None => context.request.api == Api::Anthropic,
     };
-    match session.dialect {
-        _ if !claude => Weight::Noted,
-        _ if fate.is_some() => Weight::Healed,
-        // Thinking of another model than the next one is sent as text; so is what has no signature.
-        Dialect::Pi | Dialect::Openclaw if model != current || flags & block::NO_ID != 0 => Weight::Healed,
-        _ => Weight::Refused,
+    if signs {
+        return context.agent.bad_signature(model != current || flags & block::NO_ID != 0, fate.is_some());
     }
+    let unasked = Does::Says("{loader} sends it to a model that asks for no signature");
+    (Weight::Noted, if context.request.reaches(n) { unasked } else { Does::NotSent })
 }
 
-/// Rows with thinking that the loader put behind a call of their response although their parent is another row: the SDK
-/// puts back rows that the way up does not meet behind the last one that it does.
-fn reordered(context: &Context<'_>, span: (u32, u32)) -> Vec<u32> {
-    let session = context.session;
-    let mut found = Vec::new();
-    if session.dialect != Dialect::Claude || span.1 - span.0 < 2 {
-        return found;
-    }
-    let rows = &context.request.rows[span.0 as usize..span.1 as usize];
-    let mut called = false;
-    for pair in rows.windows(2) {
-        let (before, n) = (pair[0].record, pair[1].record);
-        let blocks = |n| session.facts.blocks_of(session.record(n)).iter();
-        called |= blocks(before).any(|b| b.kind == BlockKind::Call);
-        let parent = session.record(n).parent;
-        let follows = parent == session.record(before).id || !session.record(n).has(flag::PARENT_STRING);
-        if called && !follows && n < before && blocks(n).any(|b| is_thinking(b.kind)) {
-            found.push(n);
-        }
-    }
-    found
-}
+const OTHER_ORDER: Does = Does::Says(
+    "{loader} brings the response back in another order than the model made it; sent so, the API answers 400 to every prompt",
+);
+const SENT: Does = Does::Says("{loader} sends it; the model reads thinking that led to no answer");
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
     let session = context.session;
-    let loader = session.dialect.loader();
     let record = session.record(case.record);
     let mut finding = finding;
-    if case.rule.code == "M406" {
+    if std::ptr::eq(case.rule, &BAD_SIGNATURE) {
         let blocks = context.request.blocks(&session.facts, case.record);
         let none = blocks.get(case.block as usize).is_some_and(|b| b.flags & block::NO_ID != 0);
         finding = finding.fact("signature", if none { "missing" } else { "foreign" });
@@ -107,18 +90,11 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
             finding = finding.fact("model", session.facts.names.text(record.model));
         }
     }
-    let effect = match (case.rule.code, case.weight, session.dialect) {
-        ("M404", Weight::Healed, _) => format!("{loader} drops the message when it loads"),
-        ("M404", ..) => format!("{loader} sends it; the model reads thinking that led to no answer"),
-        ("M405", Weight::Noted, _) => format!("{loader} does not send it"),
-        ("M405", ..) if context.request.api == Api::Anthropic => {
-            format!("{loader} brings the response back in another order than the model made it; sent so, {REFUSED}")
-        }
-        ("M406", Weight::Noted, _) if !context.request.reaches(case.record) => format!("{loader} does not send it"),
-        ("M406", Weight::Noted, _) => format!("{loader} sends it to a model that asks for no signature"),
-        ("M406", Weight::Healed, Dialect::Sid) => format!("{loader} drops the message when it loads"),
-        ("M406", Weight::Healed, _) => format!("{loader} sends the thinking as plain text"),
-        _ => as_it_stands(context, REFUSED),
+    let does = match case.weight {
+        // What is never sent again does no harm, and is told as it would be sent.
+        Weight::Noted if std::ptr::eq(case.rule, &THINKING_ONLY) => SENT,
+        _ if context.request.ended => Does::NotSent,
+        _ => case.does,
     };
-    finding.effect(effect)
+    finding.effect(effect(context, does))
 }

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use super::judge::Judged;
 use super::{DANGLING_TOOL_RESULT, ORPHAN_TOOL_USE, PAIR_SPLIT_BY_BOUNDARY};
 use crate::chain::Stop;
-use crate::dialect::Dialect;
 use crate::finding::{Cause, Family, Finding, Rule};
 use crate::record::facts::{BadLine, BlockKind, Kind, block, flag};
 use crate::request::IdMap;
@@ -116,7 +115,7 @@ impl Causes {
         if call && judged.is_tail(context, case) && !context.live {
             return Cause::Word("killed in the run");
         }
-        if !call && session.dialect == Dialect::Claude && begins_midway(session) {
+        if !call && context.agent.begins_midway(session) {
             return LOST_LINE;
         }
         NOWHERE
@@ -207,9 +206,4 @@ fn is_cut_off(session: &Session, n: u32) -> bool {
         r.any(flag::BOUNDARY | flag::CLEARED | flag::COMPACT_SUMMARY) || r.kind == Kind::Compaction
     });
     head.is_some_and(|&head| n < head)
-}
-
-/// Whether the chain begins with a record that names a parent: its head lies in another file, or was never written.
-fn begins_midway(session: &Session) -> bool {
-    session.chain.adopted.first().is_some_and(|&n| !session.record(n).parent.is_none())
 }

@@ -3,14 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::record::facts::{BlockKind, Id, block, flag};
-use crate::record::{again, value::Value};
-use crate::request::pairing::{NONE, Pairing, State};
+use crate::record::facts::BlockKind;
 use crate::request::{CleanupPass, IdMap};
 use crate::rules::Context;
-use crate::session::Session;
+use crate::rules::legal::Case;
 
-/// sid-code: rows that its cleaning drops for a nameless block although what belongs to them stays: row, and the record of
+/// Rows that the agent's cleaning drops for a nameless block although what belongs to them stays: row, and the record of
 /// what is left behind.
 pub(super) fn left_behind(context: &Context<'_>) -> HashMap<u32, u32> {
     let session = context.session;
@@ -41,83 +39,13 @@ pub(super) fn left_behind(context: &Context<'_>) -> HashMap<u32, u32> {
     left
 }
 
-/// pi: halves of pairs that stand on the path and not in the request.
-#[derive(Default)]
-pub(super) struct Split {
+/// Halves of pairs that a compaction or an edit parted from the other half.
+#[derive(Debug, Default)]
+pub struct Split {
     /// Results in the request whose call was left out: record and call id.
-    results: HashMap<(u32, u64), ()>,
+    pub results: HashSet<(u32, u64)>,
     /// Calls in the request whose result was left out.
-    calls: HashMap<(u32, u64), ()>,
-}
-
-impl Split {
-    pub(super) fn new(context: &Context<'_>, pairing: &Pairing) -> Split {
-        let mut split = Split::default();
-        let (session, sent) = (context.session, context.request);
-        let off = session.dialect.is_pi()
-            && (pairing.results.iter().any(|r| r.state == State::Dangling)
-                || pairing.calls.iter().any(|c| c.answer == NONE));
-        if !off {
-            return split;
-        }
-        let mut latest: IdMap<u32> = IdMap::default();
-        for &n in &session.chain.adopted {
-            let record = session.record(n);
-            if !record.is_message() || record.has(flag::FAILED) {
-                continue;
-            }
-            let here = sent.reaches(n);
-            for b in session.facts.blocks_of(record).iter().filter(|b| b.flags & block::NO_ID == 0) {
-                match b.kind {
-                    BlockKind::Call => drop(latest.insert(b.id, n)),
-                    BlockKind::Result => {
-                        let Some(&call) = latest.get(&b.id) else { continue };
-                        // An edit may have put a text in the place of a message with calls.
-                        let called = sent.reaches(call) && !sent.is_edited(call);
-                        match (here, called) {
-                            (true, false) => drop(split.results.insert((n, b.id), ())),
-                            (false, true) => drop(split.calls.insert((call, b.id), ())),
-                            _ => {}
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        split
-    }
-
-    pub(super) fn omits_call_of(&self, result: u32, id: u64) -> bool {
-        self.results.contains_key(&(result, id))
-    }
-
-    pub(super) fn omits_result_of(&self, call: u32, id: u64) -> bool {
-        self.calls.contains_key(&(call, id))
-    }
-}
-
-/// The first kept record whose call has no result among the kept ones or behind the boundary, or the other way round.
-pub(super) fn torn_preserve(session: &Session, pairing: &Pairing, boundary: u32) -> Option<u32> {
-    let text = again::text(&session.source, session.record(boundary)).ok()?;
-    let uuids = Value::parse(&text)?.at(&["compactMetadata", "preservedMessages", "uuids"])?;
-    let kept: Vec<u32> =
-        uuids.items().iter().filter_map(|v| session.graph.find(Id::of(v.text()?.as_bytes()), &session.facts)).collect();
-    let (mut calls, mut results): (IdMap<u32>, IdMap<u32>) = (IdMap::default(), IdMap::default());
-    for &n in &kept {
-        for b in session.facts.blocks_of(session.record(n)).iter().filter(|b| b.flags & block::NO_ID == 0) {
-            match b.kind {
-                BlockKind::Call => drop(calls.insert(b.id, n)),
-                BlockKind::Result => drop(results.insert(b.id, n)),
-                _ => {}
-            }
-        }
-    }
-    if calls.keys().all(|id| results.contains_key(id)) && results.keys().all(|id| calls.contains_key(id)) {
-        return None;
-    }
-    let called: IdMap<()> = pairing.calls.iter().map(|c| (c.id, ())).collect();
-    let answered: IdMap<()> = pairing.results.iter().map(|r| (r.id, ())).collect();
-    let open = calls.iter().find(|(id, _)| !results.contains_key(*id) && !answered.contains_key(*id));
-    let dangling = results.iter().find(|(id, _)| !calls.contains_key(*id) && !called.contains_key(*id));
-    open.or(dangling).map(|(_, &n)| n)
+    pub calls: HashSet<(u32, u64)>,
+    /// What else breaks [`super::PAIR_SPLIT_BY_BOUNDARY`].
+    pub cases: Vec<Case>,
 }

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use crate::record::facts::Kind;
+use crate::record::agent::Field;
 use crate::record::{again, value::Value};
 use crate::request::autopsy::call_id;
 use crate::request::content;
@@ -12,9 +12,10 @@ use crate::session::Session;
 use crate::text::Text;
 
 /// See the module.
-#[derive(Default)]
-pub(super) struct Held(RefCell<Option<One>>);
+#[derive(Debug, Default)]
+pub struct Held(RefCell<Option<One>>);
 
+#[derive(Debug)]
 struct One {
     record: u32,
     text: Vec<u8>,
@@ -24,7 +25,7 @@ struct One {
 
 impl Held {
     /// Asks one block of a record, by its place in the content as it stands in the file.
-    pub(super) fn block<T>(
+    pub fn block<T>(
         &self,
         session: &Session,
         record: u32,
@@ -46,9 +47,10 @@ impl Held {
     pub(super) fn id(&self, context: &Context<'_>, record: u32, place: u32) -> Option<Text> {
         let session = context.session;
         let b = *context.request.blocks(&session.facts, record).get(place as usize)?;
-        if session.dialect.is_pi() && session.record(record).kind == Kind::ToolMessage {
+        if context.agent.is_result(session.record(record).kind) {
+            let answers = context.agent.keys().message.name_of(|slot| matches!(slot.field, Field::Answers))?;
             let text = again::text(&session.source, session.record(record)).ok()?;
-            return Value::parse(&text)?.at(&["message", "toolCallId"])?.text();
+            return Value::parse(&text)?.at(&["message", answers])?.text();
         }
         self.block(session, record, usize::from(b.index), |value| call_id(value, b.kind))
     }

@@ -11,6 +11,10 @@ mod halves;
 mod held;
 mod judge;
 
+pub use effects::Tools;
+pub use halves::Split;
+pub use held::Held;
+
 use super::{Collector, Context, legal};
 use crate::finding::{Fix, Rule, Severity};
 

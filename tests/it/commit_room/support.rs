@@ -8,9 +8,9 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+use sid_audit::agents::registry;
 use sid_audit::commit::{Error, Fingerprint, Journal, Locked, Options, Outcome, Proof, Request, Run, Splice};
 use sid_audit::repair::plan::Fragment;
-use sid_audit::rules::registry;
 
 /// A store and a state folder, gone when dropped.
 pub(crate) struct House {

@@ -4,9 +4,9 @@
 use crate::support::run::{Run, fixtures};
 use crate::support::temp::{Temp, files_below};
 use serde_json::Value;
+use sid_audit::agents::registry;
 use sid_audit::cli::status::Status;
 use sid_audit::report::man;
-use sid_audit::rules::registry;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

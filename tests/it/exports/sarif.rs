@@ -4,7 +4,7 @@ use super::{planted, run, schema};
 use crate::support::run::{Outcome, findings, fixtures};
 use crate::support::temp::{Temp, write};
 use serde_json::{Value, json};
-use sid_audit::rules::registry;
+use sid_audit::agents::registry;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

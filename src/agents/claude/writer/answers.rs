@@ -3,6 +3,8 @@
 
 use std::io;
 
+use crate::agents::claude::rules::SYNTHETIC_TAIL;
+use crate::agents::claude::rules_chain::{DANGLING_BOUNDARY_POINTER, REPLAYED_RECORDS};
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::heal::Evidence;
 use crate::chain::walk::Inherited;
@@ -11,9 +13,10 @@ use crate::record::again;
 use crate::record::facts::{Id, Kind, flag};
 use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way, one};
+use crate::repair::content::made_up;
 use crate::repair::edit::Action;
 use crate::repair::links::{copies_of, quoted, set_member};
-use crate::rules::chain::{DANGLING_BOUNDARY_POINTER, PROGRESS_PARENT, REPEATED_RECORD, REPLAYED_RECORDS};
+use crate::rules::chain::{PROGRESS_PARENT, REPEATED_RECORD};
 use crate::session::Session;
 
 pub(super) static ANSWERS: &[Answer] = &[
@@ -21,6 +24,7 @@ pub(super) static ANSWERS: &[Answer] = &[
     Answer::named(&PROGRESS_PARENT, past_progress),
     Answer::named(&DANGLING_BOUNDARY_POINTER, logical_parents),
     Answer::new(&REPLAYED_RECORDS, replayed),
+    Answer::new(&SYNTHETIC_TAIL, made_up),
 ];
 
 /// Copies that no compaction wrote again.

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::agents::pi::rules::REPEATED_HEADER;
 use crate::chain::graph::is_node;
 use crate::chain::heal::{Evidence, kept_branch};
 use crate::finding::Fix;
@@ -11,7 +12,7 @@ use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way, one};
 use crate::repair::content::{Targets, insert_behind, raw_id};
 use crate::repair::edit::Action;
-use crate::repair::links::{quoted, session_id, set_member};
+use crate::repair::links::{headers, quoted, session_id, set_member};
 use crate::repair::made;
 use crate::repair::text::Splice;
 use crate::rules::chain::{KEPT_RANGE_LOST, MISSING_HEADER};
@@ -20,6 +21,7 @@ use crate::session::Session;
 
 pub(super) static ANSWERS: &[Answer] = &[
     Answer::new(&MISSING_HEADER, header),
+    Answer::new(&REPEATED_HEADER, headers),
     Answer::new(&KEPT_RANGE_LOST, kept_range),
     Answer::new(&PAIR_SPLIT_BY_BOUNDARY, edit_out),
 ];
