@@ -78,7 +78,7 @@ fn treatment(context: &Context<'_>, rule: &Rule, row: u32, place: u32) -> Treatm
         Some(CleanupPass::FailedTurns | CleanupPass::UnansweredPrompt) => NOTED,
         fate => {
             let record = context.session.record(sent.rows[row as usize].record);
-            context.agent.void(record, std::ptr::eq(rule, &BLANK_TEXT), fate.is_some())
+            context.agent.void(record, (rule == &BLANK_TEXT), fate.is_some())
         }
     }
 }
@@ -124,7 +124,7 @@ fn texts(context: &Context<'_>, span: (u32, u32), cases: &mut Vec<Case>) {
         let cut = alone && is_response(context, span) && is_cut_off(context, span);
         let here = match here {
             // Beside other blocks the client drops a blank text; what was cut off says nothing yet.
-            _ if std::ptr::eq(rule, &BLANK_TEXT) && (!alone || cut) => NOTED,
+            _ if (rule == &BLANK_TEXT) && (!alone || cut) => NOTED,
             (Weight::Healed, _) if !alone => NOTED,
             here => here,
         };
@@ -202,7 +202,7 @@ fn shapes(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
 }
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
-    let wrong = Wrong::ALL.get(case.detail as usize).filter(|_| std::ptr::eq(case.rule, &WRONG_SHAPE));
+    let wrong = Wrong::ALL.get(case.detail as usize).filter(|_| (case.rule == &WRONG_SHAPE));
     let finding = match wrong {
         Some(wrong) => finding.fact("what", wrong.name()),
         None => finding,

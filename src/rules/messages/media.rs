@@ -72,6 +72,6 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         finding.place.length = Some(u64::from(defect.length));
         finding = finding.fact("bytes", defect.length);
     }
-    let noted = case.weight == Weight::Noted && !std::ptr::eq(case.rule, &TOOL_REFERENCE);
+    let noted = case.weight == Weight::Noted && case.rule != &TOOL_REFERENCE;
     finding.effect(effect(context, if noted { Does::NotSent } else { case.does }))
 }

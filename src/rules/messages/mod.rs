@@ -43,7 +43,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     media::judge(context, &mut cases);
     context.agent.check_messages(context, &mut cases);
     legal::settle(context, cases, found, |case, finding, _| {
-        let is_of = |rules: &[&Rule]| rules.iter().any(|rule| std::ptr::eq(*rule, case.rule));
+        let is_of = |rules: &[&Rule]| rules.contains(&case.rule);
         if is_of(context.agent.rules()) {
             context.agent.tell(context, case, finding.effect(legal::effect(context, case.does)))
         } else if is_of(thinking::RULES) {

@@ -82,7 +82,7 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
     let session = context.session;
     let record = session.record(case.record);
     let mut finding = finding;
-    if std::ptr::eq(case.rule, &BAD_SIGNATURE) {
+    if (case.rule == &BAD_SIGNATURE) {
         let blocks = context.request.blocks(&session.facts, case.record);
         let none = blocks.get(case.block as usize).is_some_and(|b| b.flags & block::NO_ID != 0);
         finding = finding.fact("signature", if none { "missing" } else { "foreign" });
@@ -92,7 +92,7 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
     }
     let does = match case.weight {
         // What is never sent again does no harm, and is told as it would be sent.
-        Weight::Noted if std::ptr::eq(case.rule, &THINKING_ONLY) => SENT,
+        Weight::Noted if (case.rule == &THINKING_ONLY) => SENT,
         _ if context.request.ended => Does::NotSent,
         _ => case.does,
     };

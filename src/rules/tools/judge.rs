@@ -222,7 +222,7 @@ impl Judged {
             finding = finding.fact("tool", names.text(b.name));
         }
         let line = |row: u32| session.record(sent.rows[row as usize].record).line;
-        if std::ptr::eq(case.rule, &ORPHAN_TOOL_USE) {
+        if (case.rule == &ORPHAN_TOOL_USE) {
             let call = &self.pairing.calls[case.detail as usize];
             let class = context.agent.tools().class(&names.text(b.name));
             finding = finding.fact("side_effect", class.name());
