@@ -6,7 +6,7 @@
 
 use super::Stopped;
 use super::states::{counted, quoted};
-use crate::chain::{Mode, claude};
+use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME, flag};
@@ -232,7 +232,7 @@ fn of_client(session: &Session) -> Vec<String> {
         session.chain.adopted.iter().for_each(|&n| adopted[n as usize] = true);
         let leaves = graph.leaves(facts).into_iter();
         let newest = leaves
-            .filter(|&n| !adopted[n as usize] && claude::is_visible(session.record(n)) && time(n) > time(leaf))
+            .filter(|&n| !adopted[n as usize] && session.agent.is_shown(session.record(n)) && time(n) > time(leaf))
             .max_by_key(|&n| time(n));
         if let Some(n) = newest {
             doubts.push(format!(

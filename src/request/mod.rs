@@ -310,7 +310,8 @@ fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
     let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
     match (session.dialect, session.shape) {
         (Dialect::Claude, Shape::Subagent) => {
-            let whole = crate::chain::claude::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
+            let whole =
+                crate::agents::claude::load::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
             Box::new(whole.into_iter().filter(spoken))
         }
         (Dialect::Claude, _) => {
