@@ -12,7 +12,7 @@ use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME, flag};
 use crate::request::pairing::Pairing;
 use crate::request::tail;
-use crate::request::{CleanupPass, Interruption, Request, Role, Row, WHOLE, role};
+use crate::request::{CleanupPass, Interruption, Request, Role, Row, WHOLE};
 use crate::session::{Session, Shape};
 
 /// Where it stopped. Of a resume that comes to nothing the rule is never asked.
@@ -97,7 +97,7 @@ struct Open {
 
 /// Calls of the model's last turn without a result, when no prompt came after it.
 fn open_calls(session: &Session, request: &Request) -> Vec<Open> {
-    let role_of = |row: &Row| role(session, session.record(row.record));
+    let role_of = |row: &Row| request.role(session, row.record);
     let Some(last) = request.rows.iter().rposition(|r| matches!(role_of(r), Role::Model(_))) else {
         return Vec::new();
     };
@@ -253,9 +253,9 @@ fn of_client(session: &Session) -> Vec<String> {
 
 /// pi: the last turn failed and is left out, what its tools answered is not.
 fn failed_turn(session: &Session, request: &Request) -> Option<String> {
-    let failed = request.rows.iter().rposition(|r| role(session, session.record(r.record)) == Role::Failed)?;
+    let failed = request.rows.iter().rposition(|r| request.role(session, r.record) == Role::Failed)?;
     let behind = &request.rows[failed + 1..];
-    if behind.iter().any(|r| matches!(role(session, session.record(r.record)), Role::Model(_) | Role::Prompt)) {
+    if behind.iter().any(|r| matches!(request.role(session, r.record), Role::Model(_) | Role::Prompt)) {
         return None;
     }
     let line = session.record(request.rows[failed].record).line;

@@ -8,7 +8,8 @@ use crate::chain::{Chain, Mode, Refusal, Stop, walk};
 use crate::record::facts::{Facts, Kind, Record, flag};
 
 /// pi's own rules.
-pub(super) const PI: LoaderRules = LoaderRules { load, load_from, needs_id: is_entry, needs_parent_key: |_| true };
+pub(super) const PI: LoaderRules =
+    LoaderRules { load, load_from, needs_id: is_entry, needs_parent_key: |_| true, edited: super::request::edited };
 
 /// OpenClaw's: an entry without an id is opaque, one without a parent key is attached to the leaf as it then is.
 pub(super) const OPENCLAW: LoaderRules = LoaderRules {
@@ -16,6 +17,8 @@ pub(super) const OPENCLAW: LoaderRules = LoaderRules {
     load_from: load_openclaw_from,
     needs_id: |_| false,
     needs_parent_key: |_| false,
+    // It does not know them.
+    edited: |_| HashMap::new(),
 };
 
 /// A row with neither id nor parent key that says nothing is no entry: programs built on pi write titles so.

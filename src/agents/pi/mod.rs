@@ -3,7 +3,9 @@
 use crate::chain::Chain;
 use crate::chain::graph::Graph;
 use crate::dialect::Dialect;
-use crate::record::facts::{Facts, Record};
+use crate::record::facts::{Block, Facts, Record};
+use crate::session::Session;
+use std::collections::HashMap;
 
 mod files;
 mod home;
@@ -33,6 +35,8 @@ struct LoaderRules {
     load_from: fn(&Facts, &Graph, u32) -> Chain,
     /// Whether a record of this kind is no part of the chain without an id.
     needs_id: fn(&Record) -> bool,
+    /// What context edits put in the place of a record's content.
+    edited: fn(&Session) -> HashMap<u32, Vec<Block>>,
     /// Whether a record without the key for its parent is broken.
     needs_parent_key: fn(&Record) -> bool,
 }
