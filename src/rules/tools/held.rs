@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 
-use crate::record::facts::Kind;
 use crate::record::{again, value::Value};
 use crate::request::autopsy::{answered, call_id};
 use crate::request::content;
