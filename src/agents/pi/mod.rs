@@ -3,6 +3,7 @@
 use crate::chain::Chain;
 use crate::chain::graph::Graph;
 use crate::dialect::Dialect;
+use crate::predict::State;
 use crate::record::facts::{Block, Facts, Record};
 use crate::session::Session;
 use std::collections::HashMap;
@@ -26,6 +27,21 @@ pub(super) struct Pi {
     leaf_records: bool,
     /// Where the two loaders differ.
     loader: LoaderRules,
+    /// Where their resumes differ.
+    resume: ResumeRules,
+}
+
+/// What a resume of pi and of OpenClaw does each in its own way.
+#[derive(Debug)]
+struct ResumeRules {
+    /// How the leaf is found.
+    leaf: &'static str,
+    /// What becomes of context edits.
+    edits: fn(&Session) -> State,
+    /// What is put in for an open call.
+    made_up: &'static str,
+    /// What is said of the results of a failed turn, behind what is said of the turn.
+    results_of_failed: &'static str,
 }
 
 /// What pi's loader and OpenClaw's do each in its own way.
@@ -42,7 +58,8 @@ struct LoaderRules {
 }
 
 /// pi itself.
-pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false, loader: load::PI };
+pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false, loader: load::PI, resume: resume::PI };
 
 /// OpenClaw: pi's records, its own leaf rule.
-pub(super) static OPENCLAW: Pi = Pi { dialect: Dialect::Openclaw, leaf_records: true, loader: load::OPENCLAW };
+pub(super) static OPENCLAW: Pi =
+    Pi { dialect: Dialect::Openclaw, leaf_records: true, loader: load::OPENCLAW, resume: resume::OPENCLAW };
