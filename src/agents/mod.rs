@@ -4,6 +4,8 @@ use crate::dialect::Dialect;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
 use crate::session::{Session, Shape};
+use crate::store::Probe;
+use crate::store::agent::{Home, Homes, RegistrationKeys};
 
 mod claude;
 mod pi;
@@ -14,6 +16,22 @@ mod wire;
 pub trait Agent: Writer {}
 
 impl<T: Writer> Agent for T {}
+
+/// Every agent, in the order in which they are listed.
+pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+
+static IN_STORES: [&dyn Home; ALL.len()] = {
+    let mut homes: [&dyn Home; ALL.len()] = [ALL[0]; ALL.len()];
+    let mut n = 0;
+    while n < ALL.len() {
+        homes[n] = ALL[n];
+        n += 1;
+    }
+    homes
+};
+
+/// The same, for the room that finds stores.
+pub const HOMES: Homes = Homes(&IN_STORES);
 
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {
@@ -57,4 +75,24 @@ fn client_words(text: &[u8]) -> u64 {
 /// The flag of a response that its provider cut at the length limit, in the words of the providers' APIs.
 fn cut_by_length(stop: &[u8]) -> u64 {
     if matches!(stop, b"max_tokens" | b"length") { flag::CUT_BY_LENGTH } else { 0 }
+}
+
+/// What the keys of a registration mean to the agents that keep a registry.
+static REGISTRATION: RegistrationKeys = RegistrationKeys {
+    pid: "pid",
+    session: "sessionId",
+    cwd: "cwd",
+    kind: "kind",
+    started: &["startedAt", "createdAt"],
+    began: None,
+};
+
+/// Whether a record is a row of the history of prompts.
+fn is_prompt_row(record: &Probe) -> bool {
+    record.has("display") && (record.has("project") || record.has("pastedContents"))
+}
+
+/// Whether one of these signs stands in the bytes.
+fn sign_in(bytes: &[u8], signs: &[&[u8]]) -> bool {
+    signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
 }

@@ -281,6 +281,7 @@ fn seen_elsewhere(
     let wanted: HashSet<Id> = missing.map(|broken| session.record(broken.child).parent).collect();
     let store = input.discovery.roots.first().and_then(|root| root.store.clone());
     let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
-    let discovery = store::discover(&[store], arguments.reading.dialect, &Environment::of_process());
+    let discovery =
+        store::discover(&[store], arguments.reading.dialect, &Environment::of_process(agents::HOMES), agents::HOMES);
     arguments.reading.with_jobs(|| elsewhere::seen_in(&discovery, &session.path, &wanted, meter))
 }

@@ -65,14 +65,14 @@ fn scan(path: &Path) -> Found {
 
 fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
     let now = parse(now);
-    let discovery = discover(&[path.to_owned()], None, &Environment::default());
+    let discovery = discover(&[path.to_owned()], None, &Environment::default(), agents::HOMES);
     let (registrations, _) = liveness::registrations(&discovery);
     let collector = StoreCollector::with_budget(budget);
     let mut findings = Vec::new();
     for (n, file) in (0_u32..).zip(&discovery.files) {
         let shape = match file.kind {
             FileKind::Main => Shape::Main,
-            FileKind::Sidechain => Shape::Sidechain,
+            FileKind::Side => Shape::Sidechain,
             FileKind::Subagent => Shape::Subagent,
             FileKind::Whole => Shape::Legacy,
             _ => continue,

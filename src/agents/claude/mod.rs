@@ -2,12 +2,14 @@
 
 mod files;
 mod home;
+mod layout;
 mod loader;
 mod meter;
 mod records;
 mod request;
 mod resume;
 mod rules;
+mod sniff;
 mod writer;
 
 /// Claude Code.

@@ -14,7 +14,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Doc, Finding, Place, Rule, Severity};
 use crate::record::time;
 use crate::rules::counted;
-use crate::store::{FileEntry, FileKind, Layout, Registration, State, liveness};
+use crate::store::{FileEntry, FileKind, Part, Registration, State, liveness};
 
 pub(super) static ORPHAN_SIDECHAIN: Rule = Rule {
     code: "S511",
@@ -124,12 +124,12 @@ fn orphans(world: &mut World<'_>) {
     type Orphans = BTreeMap<(u32, String), Vec<u32>>;
     let mut lost: Orphans = BTreeMap::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        if !matches!(file.kind, FileKind::Sidechain | FileKind::Subagent) || world.is_single(n) {
+        if !matches!(file.kind, FileKind::Side | FileKind::Subagent) || world.is_single(n) {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
         let named = match (file.kind, file.dialect) {
-            (FileKind::Sidechain, _) => {
+            (FileKind::Side, _) => {
                 let name = file.name.bytes();
                 let stem = name.strip_suffix(b".jsonl").unwrap_or(&name);
                 world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
@@ -319,7 +319,7 @@ const DUMP_BYTES: u64 = 10 << 20;
 fn dumps(world: &mut World<'_>) {
     let mut folders: BTreeMap<u32, (u64, u64, i64, i64)> = BTreeMap::new();
     for file in world.discovery.of_kind(FileKind::ViolationDump) {
-        if world.layout(file) != Some(Layout::SidViolations) {
+        if world.part(file) != Some(Part::Dumps) {
             continue;
         }
         let at = dumped_at(file);

@@ -16,7 +16,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Doc, Finding, Place, Rule, Severity};
 use crate::record::time;
 use crate::rules::counted;
-use crate::store::{FileEntry, FileKind, Layout, Source};
+use crate::store::{FileEntry, FileKind, Part, Source};
 
 pub(super) static DELETION_AHEAD: Rule = Rule {
     code: "S516",
@@ -110,7 +110,7 @@ fn sid(world: &mut World<'_>) {
         let note = &world.notes[at];
         let n = note.file;
         let Some(file) = world.discovery.files.get(n as usize) else { continue };
-        let in_place = world.layout(file).is_some_and(|l| matches!(l, Layout::SidProject | Layout::SidSessions));
+        let in_place = world.part(file).is_some_and(|part| matches!(part, Part::Project | Part::Sessions));
         if file.dialect != Some(Dialect::Sid) || !in_place || file.name.bytes().starts_with(b".") {
             continue;
         }
@@ -281,7 +281,7 @@ struct Transcripts {
 fn claude(world: &mut World<'_>) {
     let mut stores: Vec<Transcripts> = Vec::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        let in_place = world.layout(file) == Some(Layout::ClaudeProject);
+        let in_place = world.part(file) == Some(Part::Project);
         if file.kind != FileKind::Main || file.dialect != Some(Dialect::Claude) || !in_place {
             continue;
         }

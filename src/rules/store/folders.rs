@@ -16,7 +16,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Place, Severity};
 use crate::record::time;
 use crate::rules::counted;
-use crate::store::Layout;
+use crate::store::{Layout, Part};
 
 const MAX_AGE: i64 = 30 * DAY_MS;
 /// As its quota of one index, taken in binary.
@@ -31,7 +31,7 @@ struct Folder {
 }
 
 pub(super) fn check(world: &mut World<'_>) {
-    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::SidHome);
+    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::Of(Dialect::Sid, Part::Home));
     let mut checkpoints: Vec<_> = homes.filter_map(|root| Some(root.store.as_ref()?.join("checkpoints"))).collect();
     checkpoints.sort();
     checkpoints.dedup();

@@ -12,7 +12,7 @@ use crate::finding::{Doc, Place, Rule, Severity};
 use crate::record::time;
 use crate::record::value::Value;
 use crate::rules::counted;
-use crate::store::{FileEntry, FileKind, Layout};
+use crate::store::{FileEntry, FileKind, Layout, Part};
 use crate::text::lossy;
 
 pub(super) static ALREADY_DELETED: Rule = Rule {
@@ -222,8 +222,7 @@ fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::History).cloned().collect();
     for file in files {
         let dialect = match world.layout(&file) {
-            Some(Layout::SidHome) => Dialect::Sid,
-            Some(Layout::ClaudeHome) => Dialect::Claude,
+            Some(Layout::Of(dialect, Part::Home)) => dialect,
             _ => continue,
         };
         let Some(store) = world.aliases.store(world.discovery, &file).filter(|s| world.is_whole(*s)) else { continue };
@@ -267,8 +266,7 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, go
 fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     for folder in &world.discovery.folders {
         let dialect = match folder.layout {
-            Layout::SidCheckpoint => Dialect::Sid,
-            Layout::ClaudeBackup => Dialect::Claude,
+            Layout::Of(dialect, Part::Checkpoints | Part::Backups) => dialect,
             _ => continue,
         };
         let (Some(store), Some(name)) = (world.aliases.store_of_root(folder.root), folder.path.file_name()) else {

@@ -37,7 +37,7 @@ use super::{Collector, Context};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule};
 use crate::rules::agent::Judged;
-use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
+use crate::store::{Discovery, FileEntry, FileKind, Layout, Part, Registration};
 
 pub use alias::Aliases;
 pub use collect::{MissingParent, SessionNote, StoreCollector};
@@ -187,6 +187,11 @@ impl World<'_> {
 
     fn layout(&self, file: &FileEntry) -> Option<Layout> {
         self.discovery.folder(file).map(|folder| folder.layout)
+    }
+
+    /// Which part of its agent's store the file's folder is.
+    fn part(&self, file: &FileEntry) -> Option<Part> {
+        self.layout(file)?.part()
     }
 
     fn path(&self, file: u32) -> PathBuf {

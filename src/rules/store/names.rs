@@ -15,7 +15,7 @@ use crate::record::facts::{Kind, flag};
 use crate::record::value::Value;
 use crate::rules::Collector;
 use crate::session::{Session, Shape};
-use crate::store::{Discovery, Layout, is_session_id, is_uuid};
+use crate::store::{Discovery, Layout, Part, is_uuid};
 use crate::text::lossy;
 
 pub(super) static ID_DIFFERS_FROM_NAME: Rule = Rule {
@@ -67,7 +67,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let stem = session.path.file_stem().map(|s| s.as_encoded_bytes()).unwrap_or_default();
     let differs = match (session.dialect, session.shape) {
         (Dialect::Sid, Shape::Sidechain) => sidechain_differs(session, stem),
-        (Dialect::Sid, _) if is_session_id(stem) => sid_differs(session, stem),
+        (Dialect::Sid, _) if session.agent.is_session_id(stem) => sid_differs(session, stem),
         (Dialect::Claude, Shape::Subagent) => subagent_differs(session, stem),
         (Dialect::Claude, _) if is_uuid(stem) => claude_differs(session, stem),
         (Dialect::Pi | Dialect::Openclaw, _) => pi_differs(session, stem),
@@ -112,7 +112,8 @@ fn sidechain_differs<'a>(session: &Session, stem: &'a [u8]) -> Option<Differs<'a
     let facts = &session.facts;
     let start = facts.records.iter().find(|r| r.kind == Kind::SideStart && r.session != 0)?;
     let id = facts.names.get(start.session)?;
-    let own = [24, 36].into_iter().find_map(|n| stem.split_at_checked(n).filter(|(id, _)| is_session_id(id)));
+    let own =
+        [24, 36].into_iter().find_map(|n| stem.split_at_checked(n).filter(|(id, _)| session.agent.is_session_id(id)));
     let (prefix, rest) = own?;
     if rest.first() != Some(&b'-') || stem.strip_prefix(id).is_some_and(|rest| rest.starts_with(b"-")) {
         return None;
@@ -214,9 +215,11 @@ pub(super) fn wrong_folder(session: &Session, file: u32, discovery: &Discovery) 
     let name = lossy(folder.path.file_name()?.as_encoded_bytes());
     let store = discovery.roots.get(folder.root as usize)?.store.as_deref();
     let belongs: &dyn Fn(&str) -> bool = match folder.layout {
-        Layout::SidProject if name != "_legacy" => &|cwd| lies_in(cwd, store) || sid_folder(cwd, &name),
-        Layout::ClaudeProject if is_slug(&name) => &|cwd| claude_folder(cwd, &name),
-        Layout::PiProject if name.len() >= 4 && name.starts_with("--") && name.ends_with("--") => {
+        Layout::Of(Dialect::Sid, Part::Project) if name != "_legacy" => {
+            &|cwd| lies_in(cwd, store) || sid_folder(cwd, &name)
+        }
+        Layout::Of(Dialect::Claude, Part::Project) if is_slug(&name) => &|cwd| claude_folder(cwd, &name),
+        Layout::Of(Dialect::Pi, Part::Project) if name.len() >= 4 && name.starts_with("--") && name.ends_with("--") => {
             &|cwd| pi_folder(cwd, &name)
         }
         _ => return None,
@@ -227,8 +230,8 @@ pub(super) fn wrong_folder(session: &Session, file: u32, discovery: &Discovery) 
         return None;
     }
     let expected = match folder.layout {
-        Layout::SidProject => sid_key(first),
-        Layout::ClaudeProject => claude_slug(first),
+        Layout::Of(Dialect::Sid, _) => sid_key(first),
+        Layout::Of(Dialect::Claude, _) => claude_slug(first),
         _ => pi_encoded(first),
     };
     let cwds: Vec<String> = cwds.iter().map(|(_, cwd)| cwd.clone()).take(super::NAMED).collect();
@@ -445,6 +448,5 @@ mod tests {
         assert_eq!(pi_named_id(Dialect::Pi, b"16-id-name-mismatch"), None);
         let id = b"5e550000-0000-4000-8000-000000000001";
         assert_eq!(pi_named_id(Dialect::Openclaw, &[&id[..], b"-topic-7"].concat()), Some(&id[..]));
-        assert!(is_session_id(b"20260301-090000-00000219") && is_session_id(b"00000219") && !is_session_id(b"notes"));
     }
 }
