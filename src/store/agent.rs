@@ -51,7 +51,7 @@ pub trait Home: fmt::Debug + Send + Sync {
 
     /// Whether a name without its ending is that of a subagent's transcript beside its session, when its records do not
     /// tell.
-    fn is_side_name(&self, stem: &[u8], names: &Names<'_>) -> bool;
+    fn has_side_name(&self, stem: &[u8], names: &Names<'_>) -> bool;
 
     /// What a whole record is to the agent; none when it writes no such records.
     fn recognises(&self, record: &Probe) -> Option<Told>;

@@ -14,7 +14,7 @@ pub enum FileKind {
     /// A session's transcript.
     Main,
     /// Transcript of a subagent, beside its session.
-    Side,
+    Beside,
     /// Transcript of a subagent, below its session.
     Subagent,
     /// What is said of a subagent beside its transcript.
@@ -61,7 +61,7 @@ impl FileKind {
         matches!(
             self,
             FileKind::Main
-                | FileKind::Side
+                | FileKind::Beside
                 | FileKind::Subagent
                 | FileKind::Whole
                 | FileKind::CheckpointIndex
@@ -73,7 +73,7 @@ impl FileKind {
     pub fn row(self) -> Option<&'static str> {
         match self {
             FileKind::Main => Some("main"),
-            FileKind::Side => Some("sidechain"),
+            FileKind::Beside => Some("sidechain"),
             FileKind::Subagent => Some("subagent"),
             FileKind::Whole => Some("legacy"),
             FileKind::CheckpointIndex => Some("index"),
@@ -230,7 +230,7 @@ mod tests {
                 for layout in HOMES.iter().flat_map(of).chain([Layout::Plain]) {
                     by_name(layout, name, &Names(&[name]), true, HOMES);
                 }
-                HOMES.iter().for_each(|home| assert!(!home.is_side_name(b"", &Names(&[name]))));
+                HOMES.iter().for_each(|home| assert!(!home.has_side_name(b"", &Names(&[name]))));
             }
         }
     }

@@ -65,8 +65,9 @@ pub(super) fn passed(
     let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
     let kind = match by_place {
         Named::AskRecord => {
-            let side = is_side(sniff(source, agents)?) || is_side_name(layout, agents, stem, &names);
-            if side { FileKind::Side } else { FileKind::Main }
+            let told = matches!(sniff(source, agents)?, Shape::Of(_, Told::Side));
+            let side = told || has_side_name(layout, agents, stem, &names);
+            if side { FileKind::Beside } else { FileKind::Main }
         }
         // a person who passes a copy, or what its agent put aside, wants it read
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
@@ -99,7 +100,7 @@ fn by_records(seen: Seen, name: &[u8], agents: Homes) -> Option<FileKind> {
     }
     match seen.shape {
         Shape::Of(_, Told::History) => Some(FileKind::History),
-        Shape::Of(_, Told::Side) => Some(FileKind::Side),
+        Shape::Of(_, Told::Side) => Some(FileKind::Beside),
         Shape::Of(dialect, Told::Session) => agents.of(dialect).map(|home| home.transcript(name)),
         Shape::Foreign | Shape::Unknown => Some(FileKind::Main),
     }
@@ -124,9 +125,9 @@ pub(super) fn found(
         Named::Nothing | Named::Unread => return Ok(None),
         Named::Is(kind) => (kind, None),
         Named::AskRecord => match sniff(&handle.open_file(name)?, agents)? {
-            Shape::Of(_, Told::Side) => (FileKind::Side, None),
+            Shape::Of(_, Told::Side) => (FileKind::Beside, None),
             Shape::Of(_, Told::Session) => (FileKind::Main, None),
-            _ if is_side_name(layout, agents, stem, names) => (FileKind::Side, None),
+            _ if has_side_name(layout, agents, stem, names) => (FileKind::Beside, None),
             _ => (FileKind::Main, None),
         },
         Named::AskAny => 'told: {
@@ -173,12 +174,8 @@ fn document(told: Document) -> FileKind {
 }
 
 /// Whether the folder's agent has such names for subagents' transcripts beside sessions.
-fn is_side_name(layout: Layout, agents: Homes, stem: &[u8], names: &Names<'_>) -> bool {
-    layout.dialect().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.is_side_name(stem, names))
-}
-
-fn is_side(shape: Shape) -> bool {
-    matches!(shape, Shape::Of(_, Told::Side))
+fn has_side_name(layout: Layout, agents: Homes, stem: &[u8], names: &Names<'_>) -> bool {
+    layout.dialect().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.has_side_name(stem, names))
 }
 
 /// Whether a `.jsonl` holds nothing.

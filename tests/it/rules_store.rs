@@ -72,7 +72,7 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
     for (n, file) in (0_u32..).zip(&discovery.files) {
         let shape = match file.kind {
             FileKind::Main => Shape::Main,
-            FileKind::Side => Shape::Sidechain,
+            FileKind::Beside => Shape::Sidechain,
             FileKind::Subagent => Shape::Subagent,
             FileKind::Whole => Shape::Legacy,
             _ => continue,

@@ -177,7 +177,7 @@ fn a_plain_folder_is_read_by_content() {
         ("f/claude.jsonl", FileKind::Main, claude),
         ("f/deep/er/pi.jsonl", FileKind::Main, pi),
         ("f/sid/empty.jsonl", FileKind::Main, sid),
-        ("f/sid/main-task.jsonl", FileKind::Side, sid),
+        ("f/sid/main-task.jsonl", FileKind::Beside, sid),
         ("f/sid/main.jsonl", FileKind::Main, sid),
         ("f/table (1).jsonl", FileKind::Foreign, None),
         ("f/table.jsonl", FileKind::Foreign, None),
@@ -226,7 +226,7 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
     claude_home(&t, ".claude");
     for (path, kind) in [
         (format!(".sid-code/sessions/home-dev/{SID}.jsonl"), FileKind::Main),
-        (format!(".sid-code/sessions/home-dev/{SID}-task-1.jsonl"), FileKind::Side),
+        (format!(".sid-code/sessions/home-dev/{SID}-task-1.jsonl"), FileKind::Beside),
         (format!(".sid-code/sessions/home-dev/{SID} 2.jsonl"), FileKind::Main),
         (".sid-code/sessions/00000219.json".into(), FileKind::Whole),
         (format!(".sid-code/checkpoints/{SID}/index.json"), FileKind::CheckpointIndex),

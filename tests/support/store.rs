@@ -54,8 +54,8 @@ pub fn find(path: impl Into<PathBuf>) -> Discovery {
 pub fn sid_home(t: &Temp, home: &str) -> Vec<(String, FileKind)> {
     let files = [
         (format!("sessions/home-dev/{SID}.jsonl"), SID_LINE, FileKind::Main),
-        (format!("sessions/home-dev/{SID}-task-1.jsonl"), SIDE_LINE, FileKind::Side),
-        (format!("sessions/home-dev/{SID}-task-2.jsonl"), "{\"type\":\"side", FileKind::Side),
+        (format!("sessions/home-dev/{SID}-task-1.jsonl"), SIDE_LINE, FileKind::Beside),
+        (format!("sessions/home-dev/{SID}-task-2.jsonl"), "{\"type\":\"side", FileKind::Beside),
         (format!("sessions/home-dev/{SID} 2.jsonl"), SID_LINE, FileKind::SyncCopy),
         ("sessions/home-dev/mine-and-odd.jsonl".into(), SID_LINE, FileKind::Main),
         ("sessions/home-dev/00000146.json".into(), WHOLE, FileKind::Whole),
@@ -63,7 +63,7 @@ pub fn sid_home(t: &Temp, home: &str) -> Vec<(String, FileKind)> {
         (format!("sessions/summaries/{SID}.json"), "{}", FileKind::Summary),
         ("sessions/00000219.json".into(), "", FileKind::Whole),
         ("sessions/garbage.jsonl".into(), "x", FileKind::Main),
-        (format!("sessions/_legacy/{SID}-x.jsonl"), "", FileKind::Side),
+        (format!("sessions/_legacy/{SID}-x.jsonl"), "", FileKind::Beside),
         (format!("checkpoints/{SID}/index.json"), "", FileKind::CheckpointIndex),
         (format!("active-sessions/{SID}.json"), "{\"pid\":1,\"sessionId\":\"s\"}", FileKind::Registration),
         (format!("file-intents/{SID}.json"), "{}", FileKind::Intent),

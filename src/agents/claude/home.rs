@@ -69,7 +69,7 @@ impl Home for Claude {
         crate::store::is_uuid(stem)
     }
 
-    fn is_side_name(&self, _: &[u8], _: &Names<'_>) -> bool {
+    fn has_side_name(&self, _: &[u8], _: &Names<'_>) -> bool {
         false
     }
 

@@ -57,7 +57,7 @@ impl Home for Pi {
         crate::store::is_uuid(stem)
     }
 
-    fn is_side_name(&self, _: &[u8], _: &Names<'_>) -> bool {
+    fn has_side_name(&self, _: &[u8], _: &Names<'_>) -> bool {
         false
     }
 

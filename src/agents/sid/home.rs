@@ -67,8 +67,8 @@ impl Home for Sid {
         layout::is_session_id(stem)
     }
 
-    fn is_side_name(&self, stem: &[u8], names: &Names<'_>) -> bool {
-        layout::is_side_name(stem, names)
+    fn has_side_name(&self, stem: &[u8], names: &Names<'_>) -> bool {
+        layout::has_side_name(stem, names)
     }
 
     fn recognises(&self, record: &Probe) -> Option<Told> {

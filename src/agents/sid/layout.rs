@@ -73,7 +73,7 @@ pub(super) fn is_name_by_time(name: &[u8]) -> bool {
 
 /// Whether a name is that of a sidechain: the id of a session, `-`, an agent's id. Ids of sessions have dashes themselves,
 /// so either the session lies beside it or the id has one of the forms.
-pub(super) fn is_side_name(stem: &[u8], names: &Names<'_>) -> bool {
+pub(super) fn has_side_name(stem: &[u8], names: &Names<'_>) -> bool {
     if is_session_id(stem) {
         return false;
     }
@@ -93,13 +93,13 @@ mod tests {
     fn sidechain_names_need_a_session_or_the_form_of_an_id() {
         let names: [&[u8]; 2] = [b"00000219-a.jsonl", b"00000219.jsonl"];
         let names = Names(&names);
-        assert!(is_side_name(b"00000219-a", &names));
-        assert!(is_side_name(b"20260301-090000-00000219-task-1", &names));
-        assert!(is_side_name(format!("{ID}-task-1").as_bytes(), &names));
-        assert!(!is_side_name(b"20260301-090000-00000219", &names));
-        assert!(!is_side_name(ID.as_bytes(), &names));
-        assert!(!is_side_name(b"some-name", &names));
-        assert!(!is_side_name(b"", &names));
+        assert!(has_side_name(b"00000219-a", &names));
+        assert!(has_side_name(b"20260301-090000-00000219-task-1", &names));
+        assert!(has_side_name(format!("{ID}-task-1").as_bytes(), &names));
+        assert!(!has_side_name(b"20260301-090000-00000219", &names));
+        assert!(!has_side_name(ID.as_bytes(), &names));
+        assert!(!has_side_name(b"some-name", &names));
+        assert!(!has_side_name(b"", &names));
         assert!(is_session_id(b"20260301-090000-00000219") && is_session_id(b"00000219") && !is_session_id(b"notes"));
     }
 }

@@ -124,12 +124,12 @@ fn orphans(world: &mut World<'_>) {
     type Orphans = BTreeMap<(u32, String), Vec<u32>>;
     let mut lost: Orphans = BTreeMap::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        if !matches!(file.kind, FileKind::Side | FileKind::Subagent) || world.is_single(n) {
+        if !matches!(file.kind, FileKind::Beside | FileKind::Subagent) || world.is_single(n) {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
         let named = match (file.kind, file.dialect) {
-            (FileKind::Side, _) => {
+            (FileKind::Beside, _) => {
                 let name = file.name.bytes();
                 let stem = name.strip_suffix(b".jsonl").unwrap_or(&name);
                 world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
