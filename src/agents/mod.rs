@@ -1,8 +1,11 @@
 //! The agents: each answers in a folder of its own what the rooms below ask.
 
 use crate::dialect::Dialect;
+use crate::finding::Rule;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
+use crate::rules::agent::Judged;
+use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
 use crate::store::Probe;
 use crate::store::agent::{Home, Homes, RegistrationKeys};
@@ -17,7 +20,7 @@ pub trait Agent: Writer {}
 
 impl<T: Writer> Agent for T {}
 
-/// Every agent, in the order in which they are listed.
+/// Every agent whose sessions are read here, in the order in which they are listed.
 pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
 
 static IN_STORES: [&dyn Home; ALL.len()] = {
@@ -32,6 +35,11 @@ static IN_STORES: [&dyn Home; ALL.len()] = {
 
 /// The same, for the room that finds stores.
 pub const HOMES: Homes = Homes(&IN_STORES);
+
+/// The text of a rule, with what each agent does.
+pub fn doc(rule: &Rule) -> Doc {
+    Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
+}
 
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {

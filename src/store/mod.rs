@@ -26,6 +26,7 @@ pub use classify::{FileKind, Named, Names};
 pub(crate) use classify::{all_digits, all_hex, aside, copied_from, is_uuid};
 pub use discover::{Discovery, FileEntry, Folder, Root, discover};
 pub(crate) use handle::{EntryKind, Handle};
+#[cfg(feature = "repair")]
 pub(crate) use home::Recogniser;
 pub use home::{Environment, HomeCandidate, default_homes};
 pub use layout::{Layout, Part};
