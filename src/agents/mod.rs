@@ -104,3 +104,8 @@ fn is_prompt_row(record: &Probe) -> bool {
 fn sign_in(bytes: &[u8], signs: &[&[u8]]) -> bool {
     signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
 }
+
+/// The id that the name of a session's file is.
+fn named_by_file(session: &Session) -> Vec<String> {
+    session.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).into_iter().collect()
+}

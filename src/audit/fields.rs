@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
+use super::keep;
 use super::spread::{Failed, spread};
-use super::{keep, layers};
 use crate::agents;
 use crate::metrics::catalogue::Catalogue;
 use crate::metrics::census::{Census, FieldVerdict};
@@ -141,17 +141,12 @@ impl Run<'_> {
         };
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
-        let session = Session::read_unlinked(
-            path,
-            source,
-            agents::reader(dialect, shape_of(file.kind)),
-            shape_of(file.kind),
-            self.meter,
-        )?;
+        let agent = agents::reader(dialect, shape_of(file.kind));
+        let session = Session::read_unlinked(path, source, agent, shape_of(file.kind), self.meter)?;
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;
-        sum.census.add(&session, &tally, || layers::known_by(&session));
+        sum.census.add(&session, &tally, || agent.known_by(&session));
         if let Some(folder) = folder {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }

@@ -19,7 +19,6 @@ use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
 use crate::agents;
 use crate::checkpoint::Options as IndexOptions;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
@@ -120,11 +119,11 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
 }
 
-/// A repair of a session that Claude Code will delete by the time of its file is named with a new time for it.
+/// A repair of a session that its agent will delete by the time of its file is named with a new time for it.
 fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: &Discovery) {
     let going = |f: &Finding| f.rule.code == DELETION_AHEAD && f.severity == Severity::Info;
     let of_store: BTreeSet<&str> = store.iter().filter(|f| going(f)).flat_map(Finding::files).collect();
-    for session in sessions.iter_mut().filter(|s| s.dialect == Dialect::Claude) {
+    for session in sessions.iter_mut().filter(|s| agents::of(s.dialect).deletes_by_file_time()) {
         let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
         let own = session.findings().iter().any(going);
         let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
@@ -241,7 +240,7 @@ struct Sum {
     defects: Vec<(PathBuf, String)>,
     totals: Totals,
     versions: BTreeMap<u32, BTreeSet<String>>,
-    /// sid-code: of each store the ids of sessions that changed files, own and traced.
+    /// Of each store the ids of sessions that changed files, own and traced.
     changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
     /// Ids of processes that resumed a session.
     traced: Vec<String>,
@@ -303,23 +302,23 @@ impl Run<'_> {
         let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
-        for finding in layers::of_session(session, store, self.options.places)? {
+        for finding in agent.file_layer(session, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
                 join::add(&mut audit, finding);
             }
         }
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let ids = layers::known_by(session);
+        if session.shape == Shape::Main {
+            let ids = agent.known_by(session);
             sum.traced.extend(ids.iter().skip(1).cloned());
-            if let (Some(store), true) = (store, layers::changed_files(session)) {
+            if let (Some(store), true) = (store, agent.changed_files(session)) {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
         self.collector.add(session, n, self.discovery, live);
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, context.usage);
-        sum.census.add(session, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        sum.census.add(session, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
             sum.recount.add(fault, n, session, &source)?;

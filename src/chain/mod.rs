@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod claude;
+pub mod format;
 pub mod graph;
 pub mod heal;
 pub mod linear;

@@ -26,6 +26,7 @@
 //! the structure is checked and every full copy is decoded.
 
 pub mod agent;
+pub mod anchor;
 pub mod audit;
 pub mod diff;
 pub mod evict;

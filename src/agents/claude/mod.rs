@@ -1,7 +1,9 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
+mod anchors;
 mod files;
 mod home;
+mod layers;
 mod layout;
 mod loader;
 mod meter;

@@ -1,7 +1,9 @@
 //! sid-code: records with `uuid` and `parentUuid`, formats 2.0 and 3.0, whole-file JSON before that.
 
+mod anchors;
 mod files;
 mod home;
+mod layers;
 mod layout;
 mod loader;
 mod meter;

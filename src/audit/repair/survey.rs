@@ -277,7 +277,7 @@ impl Work<'_> {
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let dialect = file.dialect.unwrap_or(Dialect::Sid);
+        let Some(dialect) = file.dialect else { return Ok(()) };
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =

@@ -7,7 +7,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::agents;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::record::facts::Id;
 use crate::repair::proof::StoreRules;
@@ -82,7 +81,7 @@ impl World {
         let going = |f: &&Finding| f.rule.code == "S516" && f.severity == Severity::Info;
         let found = self.findings.iter().filter(going).find(|f| f.files().any(|file| file == path))?;
         let dialect = file.dialect?;
-        let by_time_of_file = dialect == Dialect::Claude;
+        let by_time_of_file = agents::of(dialect).deletes_by_file_time();
         let age = counted(u64::try_from(now.saturating_sub(file.mtime_ms) / DAY_MS).unwrap_or(0), "day");
         let age = if by_time_of_file { format!("is {age} old: ") } else { String::new() };
         let when = match found.word("when") {
