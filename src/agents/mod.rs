@@ -41,14 +41,14 @@ pub fn doc(rule: &Rule) -> Doc {
     Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
 }
 
+/// The agent of this name.
+pub fn named(name: &str) -> Option<&'static dyn Agent> {
+    ALL.into_iter().find(|agent| agent.dialect().name() == name)
+}
+
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {
-    match dialect {
-        Dialect::Sid => &sid::Sid,
-        Dialect::Claude => &claude::Claude,
-        Dialect::Pi => &pi::PI,
-        Dialect::Openclaw => &pi::OPENCLAW,
-    }
+    ALL.into_iter().find(|agent| agent.dialect() == dialect).unwrap_or(ALL[0])
 }
 
 /// What answers for the agent that reads a session of this shape. Whole-file sessions are one agent's, whatever was insisted

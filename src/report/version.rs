@@ -17,8 +17,8 @@ fn text() -> String {
         None => "no commit: built from sources without their history".to_owned(),
     };
     let mut text = format!("{}\n{commit}\n", env!("CARGO_PKG_VERSION"));
-    for dialect in agents::ALL.iter().map(|agent| agent.dialect()) {
-        text.push_str(&format!("{}: {}; judged by {}\n", dialect.agent(), dialect.formats(), dialect.loader()));
+    for identity in agents::ALL.iter().map(|agent| agent.dialect().identity()) {
+        text.push_str(&format!("{}: {}; judged by {}\n", identity.agent, identity.formats, identity.loader));
     }
     text.push_str(&format!("JSON contract: version {}", super::envelope::VERSION));
     text

@@ -43,7 +43,7 @@ pub struct Folder {
     pub root: u32,
     /// What it is in its store.
     pub layout: Layout,
-    /// When a name in it last changed, in milliseconds since 1970: what sid-code's clean-up of checkpoints goes by.
+    /// When a name in it last changed, in milliseconds since 1970: what the clean-up of a folder may go by.
     pub mtime_ms: i64,
 }
 

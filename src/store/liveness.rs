@@ -133,8 +133,8 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
     (found, errors)
 }
 
-/// The registration that says this session is in use. `ids` are all by which it is known: that of its file, that in its
-/// records, and in sid-code every `trace_session_id`, because a resumed session is registered under those.
+/// The registration that says this session is in use. `ids` are all by which it is known: that of its file, those in its
+/// records, and those of the processes that resumed it, because an agent may register it under these.
 pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration]) -> Option<&'a Registration> {
     registrations.iter().find(|registration| {
         let named = registration.session_id.as_deref().is_some_and(|id| ids.contains(&id));

@@ -4,9 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::{Claude, layout, sniff};
 use crate::agents::REGISTRATION;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Identity};
 use crate::store::agent::{Certainty, DefaultHome, Document, Home, HomeName, Look, RegistrationKeys, Told};
 use crate::store::{FileKind, Named, Names, Part, Probe};
+
+static IDENTITY: Identity = Identity {
+    name: "claude",
+    agent: "Claude Code",
+    loader: "claude-agent-sdk 0.2.189",
+    formats: "clients 2.0 and 2.1, which state no format of their own",
+    about: "Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it",
+};
 
 static DEFAULT: DefaultHome = DefaultHome { variable: "CLAUDE_CONFIG_DIR", tilde: false, below: ".claude" };
 
@@ -14,11 +22,11 @@ static NAMES: [HomeName; 1] = [HomeName { path: ".claude", parts: &["projects", 
 
 impl Home for Claude {
     fn dialect(&self) -> Dialect {
-        Dialect::Claude
+        Dialect::Claude.of(&IDENTITY)
     }
 
     fn records_of(&self) -> Dialect {
-        Dialect::Claude
+        self.dialect()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {

@@ -9,11 +9,11 @@ use crate::store::{FileKind, Named, Names, Part, Probe};
 
 impl Home for Pi {
     fn dialect(&self) -> Dialect {
-        self.dialect
+        self.dialect.of(self.identity)
     }
 
     fn records_of(&self) -> Dialect {
-        Dialect::Pi
+        super::PI.dialect()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {

@@ -4,9 +4,17 @@ use std::path::{Path, PathBuf};
 
 use super::{Sid, layout, sniff};
 use crate::agents::REGISTRATION;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Identity};
 use crate::store::agent::{Certainty, DefaultHome, Document, Home, HomeName, Look, RegistrationKeys, Told};
 use crate::store::{FileKind, Named, Names, Part, Probe};
+
+static IDENTITY: Identity = Identity {
+    name: "sid",
+    agent: "sid-code",
+    loader: "sid-code 3f3215144f68",
+    formats: "formats 2.0 and 3.0, and whole-file JSON before that",
+    about: "sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that",
+};
 
 static DEFAULT: DefaultHome = DefaultHome { variable: "SID_CONFIG_DIR", tilde: false, below: ".sid-code" };
 
@@ -15,11 +23,11 @@ static NAMES: [HomeName; 1] =
 
 impl Home for Sid {
     fn dialect(&self) -> Dialect {
-        Dialect::Sid
+        Dialect::Sid.of(&IDENTITY)
     }
 
     fn records_of(&self) -> Dialect {
-        Dialect::Sid
+        self.dialect()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {
