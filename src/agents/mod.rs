@@ -15,6 +15,9 @@ pub trait Agent: Writer {}
 
 impl<T: Writer> Agent for T {}
 
+/// All of them.
+pub static ALL: &[&dyn Agent] = &[&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {
     match dialect {

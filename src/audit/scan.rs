@@ -143,7 +143,7 @@ fn zero_fields(
     checkpoints: &[layers::IndexAudit],
 ) -> Vec<FieldVerdict> {
     let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
-    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(dialect));
+    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(agents::of(dialect)));
     checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
     let mut verdicts = census.judge(&[], |_| None);
     verdicts.retain(|field| field.occurrences == 0);
@@ -318,8 +318,8 @@ impl Run<'_> {
             }
         }
         self.collector.add(session, n, self.discovery, live);
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, context.usage);
-        sum.census.add(session, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, agent, context.usage);
+        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || layers::known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
             sum.recount.add(fault, n, session, &source)?;

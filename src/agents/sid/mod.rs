@@ -8,6 +8,7 @@ mod records;
 mod request;
 mod resume;
 mod rules;
+mod totals;
 mod writer;
 
 /// sid-code.
