@@ -7,6 +7,7 @@ use crate::session::{Session, Shape};
 
 mod claude;
 mod pi;
+mod recount;
 mod sid;
 mod wire;
 

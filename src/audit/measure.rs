@@ -222,7 +222,7 @@ impl Run<'_> {
         }
         self.shared(n, &session, agent, &usage, sum);
         if let Some(fault) = self.again {
-            sum.recount.add(fault, n, &session, &source)?;
+            sum.recount.add(fault, n, (&session, agent), &source)?;
         }
         Ok(())
     }

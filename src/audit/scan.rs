@@ -322,7 +322,7 @@ impl Run<'_> {
         sum.census.add(session, agent, &Tally::of(session, usize::MAX), || layers::known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, n, session, &source)?;
+            sum.recount.add(fault, n, (session, agent), &source)?;
         }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(session, sum.versions.entry(root).or_default());

@@ -2,6 +2,7 @@
 //! records are counted a second time.
 
 use super::catalogue::Condition;
+use super::cross_check::line::{Json, Seen};
 use super::figure::Cost;
 use super::records::{Ends, Tally};
 use super::self_check::Law;
@@ -48,4 +49,8 @@ pub trait Metering: FileLayer {
 
     /// How the session ends; none where nothing is written at the end of one.
     fn ends(&self, session: &Session) -> Option<Ends>;
+
+    /// What a second count sees in a record, read by another parser and by nothing that the reader uses. `typed`: whether
+    /// it stands in a file in which somebody types.
+    fn count_again(&self, record: Json<'_>, typed: bool) -> Seen;
 }

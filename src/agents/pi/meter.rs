@@ -1,9 +1,10 @@
 //! pi and OpenClaw: what one response is, and what holds of their session files.
 
-use super::Pi;
+use super::{Pi, recount};
 use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
+use crate::metrics::cross_check::line::{Json, Seen};
 use crate::metrics::figure::Cost;
 use crate::metrics::records::{Ends, Tally};
 use crate::metrics::self_check::Law;
@@ -65,5 +66,9 @@ impl Metering for Pi {
 
     fn ends(&self, _: &Session) -> Option<Ends> {
         None
+    }
+
+    fn count_again(&self, record: Json<'_>, typed: bool) -> Seen {
+        recount::record(record, typed)
     }
 }

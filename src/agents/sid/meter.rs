@@ -1,9 +1,10 @@
 //! sid-code: what one response is, what its running totals say beside the messages, and what holds of its session files.
 
-use super::{Sid, totals};
+use super::{Sid, recount, totals};
 use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
+use crate::metrics::cross_check::line::{Json, Seen};
 use crate::metrics::figure::Cost;
 use crate::metrics::records::{Ends, Tally};
 use crate::metrics::self_check::Law;
@@ -81,6 +82,10 @@ impl Metering for Sid {
 
     fn ends(&self, session: &Session) -> Option<Ends> {
         (session.shape == Shape::Main).then(|| Ends::of(session))
+    }
+
+    fn count_again(&self, record: Json<'_>, typed: bool) -> Seen {
+        recount::record(record, typed)
     }
 }
 

@@ -5,6 +5,7 @@ mod home;
 mod loader;
 mod meter;
 mod records;
+mod recount;
 mod request;
 mod resume;
 mod rules;
