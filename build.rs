@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    // The texts of the findings are taken in as folders, which Cargo does not watch by itself.
+    for folder in ["src/rules/texts", "src/agents"] {
+        println!("cargo:rerun-if-changed={folder}");
+    }
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     if std::env::var_os("PROFILE").is_some_and(|profile| profile == "release")
         && let Some(commit) = checkout(&root).or_else(|| package(&root))

@@ -11,9 +11,11 @@ mod files;
 mod join;
 pub mod keep;
 pub mod layers;
+pub mod library;
 mod live;
 pub mod measure;
 pub mod mend;
+#[cfg(feature = "repair")]
 pub mod repair;
 mod scan;
 mod spread;
@@ -21,6 +23,7 @@ mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::chain::Mode;
 use crate::dialect::Dialect;
@@ -181,7 +184,7 @@ const NOBODYS: &str = "nothing in it tells whose session it is; name the agent w
 pub const PLACES: usize = 20;
 
 /// What a scan is asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// Which findings are kept.
     pub gate: Gate,
@@ -195,6 +198,15 @@ pub struct Options {
     pub stdin: Option<Source>,
     /// Whether every total is counted a second time.
     pub again: Option<Fault>,
+}
+
+impl Default for Options {
+    /// Every finding, ages taken against now, and as much of each index as one read shows.
+    fn default() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        Options { gate: Gate::default(), places: PLACES, now, verify: false, stdin: None, again: None }
+    }
 }
 
 /// What a scan found.

@@ -4,7 +4,8 @@ use serde::Serialize;
 use std::fmt;
 
 /// An agent's way of writing and loading sessions.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that

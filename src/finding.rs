@@ -5,7 +5,8 @@ use crate::text::Text;
 use serde::Serialize;
 
 /// How bad a finding is for this agent.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// worth knowing; a healthy store may have it
@@ -28,7 +29,8 @@ impl Severity {
 }
 
 /// How far a repair has to go to answer a finding. Ordered: each class includes the ones before it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Fix {
     /// line ends, separators and fragments that are no record for any loader; every whole record stays where it is
@@ -50,24 +52,7 @@ impl Fix {
     }
 }
 
-/// The fixed headings of a rule's text. `explain`, the man page, SARIF and the rule list are made from it.
-#[derive(Debug)]
-pub struct Doc {
-    /// What was found.
-    pub what: &'static str,
-    /// How it comes about.
-    pub arises: &'static str,
-    /// What each agent does with it, with the version that was run.
-    pub agent: &'static str,
-    /// What `repair` does.
-    pub repair: &'static str,
-    /// What is lost by that repair.
-    pub loses: &'static str,
-    /// The error text that a user sees, where there is one.
-    pub error_text: Option<&'static str>,
-}
-
-/// One rule of the catalogue: declared once, in its family's file under `rules/`.
+/// One rule of the catalogue: declared once, in its family's file under `rules/`. Its text is in `rules/texts/`.
 #[derive(Debug)]
 pub struct Rule {
     /// Family letter and three digits, never reused.
@@ -80,8 +65,6 @@ pub struct Rule {
     pub fix: Option<Fix>,
     /// The version of sid-audit that brought it.
     pub since: &'static str,
-    /// The text under its fixed headings.
-    pub doc: Doc,
 }
 
 /// Where something stands in a file. Lines count from 1, blank lines included; offsets and lengths are bytes.

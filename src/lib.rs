@@ -25,12 +25,25 @@
 //! | [`audit`] | whole stores through the rooms above, one file at a time |
 //! | [`report`] | table, JSON, SARIF, JUnit, HTML; the only room that prints |
 //! | [`cli`] | one file per subcommand |
+//!
+//! Without default features the crate is the reading core: everything but [`commit`], [`report`] and [`cli`].
+//!
+//! ```no_run
+//! let scan = sid_audit::scan(&["/home/mara/.claude".into()], &sid_audit::Options::default());
+//! for session in &scan.sessions {
+//!     for finding in session.findings() {
+//!         println!("{} {}", finding.rule.code, finding.rule.name);
+//!     }
+//! }
+//! ```
 
 pub mod agents;
 pub mod audit;
 pub mod chain;
 pub mod checkpoint;
+#[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "repair")]
 pub mod commit;
 pub mod dialect;
 pub mod finding;
@@ -38,6 +51,7 @@ pub mod metrics;
 pub mod predict;
 pub mod record;
 pub mod repair;
+#[cfg(feature = "cli")]
 pub mod report;
 pub mod request;
 pub mod rules;
@@ -45,3 +59,7 @@ pub mod session;
 pub mod store;
 pub mod text;
 pub mod verdict;
+
+pub use audit::Options;
+pub use audit::library::scan;
+pub use session::Session;

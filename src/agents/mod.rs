@@ -1,8 +1,11 @@
 //! The agents: each answers in a folder of its own what the rooms below ask.
 
 use crate::dialect::Dialect;
+use crate::finding::Rule;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
+use crate::rules::agent::Judged;
+use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
 
 mod claude;
@@ -16,8 +19,13 @@ pub trait Agent: Writer {}
 
 impl<T: Writer> Agent for T {}
 
-/// All of them.
-pub static ALL: &[&dyn Agent] = &[&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+/// Every agent whose sessions are read here.
+pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+
+/// The text of a rule, with what each agent does.
+pub fn doc(rule: &Rule) -> Doc {
+    Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
+}
 
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {

@@ -169,6 +169,8 @@ pub enum Field {
     Answers,
     /// The tool that the message answers for.
     Tool,
+    /// Whether the result that the message is says that the tool failed.
+    Failed,
     /// Sets these flags when the loader's language takes the value for true.
     Truth(u64),
     /// Kept as it stands, for `classify`.

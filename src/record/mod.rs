@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod agent;
+pub mod content;
 pub mod damage;
 pub mod document;
 pub mod facts;

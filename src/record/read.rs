@@ -318,7 +318,7 @@ impl RecordReader {
                 draft.kept[n] = Some(Kept { kind, start, end });
             }
             Field::Inside(keys) => self.inside(r, keys, draft, facts, mark)?,
-            Field::Summary | Field::There => drop(r.skip()?),
+            Field::Summary | Field::Failed | Field::There => drop(r.skip()?),
         }
         Ok(())
     }

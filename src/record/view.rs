@@ -24,14 +24,8 @@ pub struct BlockView {
 /// The blocks of a record.
 pub fn blocks(record: &[u8], agent: &dyn Records, content: bool) -> Vec<BlockView> {
     let Some(root) = Value::parse(record) else { return Vec::new() };
+    let Some(value) = said_by(&root, agent) else { return Vec::new() };
     let keys = agent.keys();
-    let message = member(&root, &keys.record, |field| matches!(field, Field::Message));
-    let inner = message.and_then(|message| member(&message, &keys.message, |field| matches!(field, Field::Content)));
-    // Some messages are the record itself, and what a summary says is one string.
-    let found = inner
-        .or_else(|| member(&root, &keys.record, |field| matches!(field, Field::Content)))
-        .or_else(|| member(&root, &keys.record, |field| matches!(field, Field::Summary)));
-    let Some(value) = found else { return Vec::new() };
     let size = |value: &Value<'_>| (value.end - value.start) as u64;
     match value.kind() {
         Kind::String => vec![BlockView {
@@ -45,8 +39,19 @@ pub fn blocks(record: &[u8], agent: &dyn Records, content: bool) -> Vec<BlockVie
     }
 }
 
+/// What a record says: the content of its message, its own content, or its summary.
+pub(super) fn said_by<'a>(root: &Value<'a>, agent: &dyn Records) -> Option<Value<'a>> {
+    let keys = agent.keys();
+    let message = member(root, &keys.record, |field| matches!(field, Field::Message));
+    let inner = message.and_then(|message| member(&message, &keys.message, |field| matches!(field, Field::Content)));
+    // Some messages are the record itself, and what a summary says is one string.
+    inner
+        .or_else(|| member(root, &keys.record, |field| matches!(field, Field::Content)))
+        .or_else(|| member(root, &keys.record, |field| matches!(field, Field::Summary)))
+}
+
 /// The member of an object whose key has this meaning.
-fn member<'a>(object: &Value<'a>, keys: &Keys<Slot>, is: impl Fn(&Field) -> bool) -> Option<Value<'a>> {
+pub(super) fn member<'a>(object: &Value<'a>, keys: &Keys<Slot>, is: impl Fn(&Field) -> bool) -> Option<Value<'a>> {
     let members = object.members();
     members.into_iter().rfind(|(key, _)| keys.get(key.as_bytes()).is_some_and(|slot| is(&slot.field))).map(|m| m.1)
 }

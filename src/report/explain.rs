@@ -9,8 +9,10 @@ use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::words::paragraph;
+use crate::agents;
 use crate::finding::{Fix, Rule, Severity};
 use crate::rules::registry;
+use crate::rules::texts::Doc;
 
 /// Prints one rule under its headings.
 ///
@@ -23,26 +25,12 @@ pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
         span(rule.severity.into(), rule.severity.name()),
         dim(format!("  fix: {}  since {}", rule.fix.map_or("none", Fix::name), rule.since)),
     ])?;
-    for (heading, text) in sections(rule) {
+    for (heading, text) in agents::doc(rule).sections() {
         out.gap()?;
         out.line([strong(heading)])?;
         paragraph(out, vec![plain("  ")], 2, text)?;
     }
     Ok(())
-}
-
-/// A rule's text under its fixed headings: the same on every page that explains it.
-pub fn sections(rule: &Rule) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-    let doc = &rule.doc;
-    let sections = [
-        ("What it is", Some(doc.what)),
-        ("How it arises", Some(doc.arises)),
-        ("What the agent does with it", Some(doc.agent)),
-        ("What repair does", Some(doc.repair)),
-        ("What repair loses", Some(doc.loses)),
-        ("What a user sees", doc.error_text),
-    ];
-    sections.into_iter().filter_map(|(heading, text)| Some((heading, text?)))
 }
 
 /// Prints all rules, family by family.
@@ -77,13 +65,8 @@ struct RuleJson {
     severity: Severity,
     fix: Option<Fix>,
     since: &'static str,
-    what: &'static str,
-    arises: &'static str,
-    agent: &'static str,
-    repair: &'static str,
-    loses: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_text: Option<&'static str>,
+    #[serde(flatten)]
+    doc: Doc,
 }
 
 /// Writes rules as a JSON list.
@@ -99,12 +82,7 @@ pub fn document(out: &mut Out, rules: &[&'static Rule]) -> io::Result<()> {
             severity: rule.severity,
             fix: rule.fix,
             since: rule.since,
-            what: rule.doc.what,
-            arises: rule.doc.arises,
-            agent: rule.doc.agent,
-            repair: rule.doc.repair,
-            loses: rule.doc.loses,
-            error_text: rule.doc.error_text,
+            doc: agents::doc(rule),
         })
         .collect();
     json::rows(out, &all)

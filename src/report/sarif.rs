@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use super::envelope::{Each, IdField};
 use super::listed::{self, Listed, Told};
 use super::neutral::visible;
-use super::{explain, json, uri};
+use super::{json, uri};
+use crate::agents;
 use crate::finding::{Fix, Rule, Severity};
 use crate::record::time;
 use crate::rules::baseline::Baseline;
@@ -99,16 +100,17 @@ fn driver() -> Driver {
 }
 
 fn descriptor(rule: &'static Rule, family: &'static str) -> Descriptor {
-    let what = rule.doc.what;
-    let first = what.find(". ").map_or(what, |end| &what[..=end]);
-    let text: Vec<String> = explain::sections(rule).map(|(heading, text)| format!("{heading}: {text}")).collect();
+    let doc = agents::doc(rule);
+    let what = &doc.what;
+    let first = what.find(". ").map_or(what.as_str(), |end| &what[..=end]);
+    let text: Vec<String> = doc.sections().map(|(heading, text)| format!("{heading}: {text}")).collect();
     let markdown: Vec<String> =
-        explain::sections(rule).map(|(heading, text)| format!("**{heading}**\n\n{}", escaped(text))).collect();
+        doc.sections().map(|(heading, text)| format!("**{heading}**\n\n{}", escaped(text))).collect();
     Descriptor {
         id: rule.code,
         name: rule.name,
         short_description: Words { text: first.to_owned() },
-        full_description: Words { text: what.to_owned() },
+        full_description: Words { text: what.clone() },
         help: Multiformat { text: text.join("\n\n"), markdown: markdown.join("\n\n") },
         default_configuration: Configuration { enabled: None, level: Some(level(rule.severity)) },
         properties: RuleProperties {

@@ -3,4 +3,7 @@
 use crate::predict::agent::Resume;
 
 /// What this room has to know of an agent.
-pub trait Judged: Resume {}
+pub trait Judged: Resume {
+    /// What the agent does with what this rule finds, as `explain` tells it. None where it does nothing of its own.
+    fn text(&self, code: &str) -> Option<&'static str>;
+}

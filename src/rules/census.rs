@@ -4,7 +4,7 @@
 //! or not decidable is one finding an agent; what was lost on the way is one a field, because each has its own way to look
 //! for. A part of a store (one session, a project's folder) is not judged: its zeros say nothing.
 
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::metrics::census::{FieldVerdict, Verdict};
 use crate::store::{Discovery, Root};
 
@@ -78,66 +78,13 @@ fn words(fields: usize, verdict: Verdict) -> String {
     format!("{fields} type{} or field{} {what}", if fields == 1 { "" } else { "s" }, if fields == 1 { "" } else { "s" })
 }
 
-static CANNOT_OCCUR: Rule = Rule {
-    code: "F701",
-    name: "cannot-occur",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Record types or fields that are never there, and that the format's own rules make unreachable: 0 is right. One finding an agent.",
-        arises: "A type is declared and handled by the loader, and no code writes it: sid-code's tool_result, whose content has always been stored in user_message records; or it belongs to another stream than files, as Claude Code's stream_event.",
-        agent: "Nothing is missing. Whoever counts such a type in files gets 0 and may take the store for broken; a text search for it finds blocks inside other records.",
-        repair: "Nothing.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static CANNOT_OCCUR: Rule =
+    Rule { code: "F701", name: "cannot-occur", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static DID_NOT_OCCUR: Rule = Rule {
-    code: "F702",
-    name: "did-not-occur",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Record types or fields that are never there, and whose cause did not occur in this store either, as far as it shows. One finding an agent; `fields` says of each how to make it occur.",
-        arises: "A compaction writes context_compact: without a compaction there is none. Of some causes the store would show nothing but the field itself; then the evidence says so.",
-        agent: "Nothing is missing.",
-        repair: "Nothing.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static DID_NOT_OCCUR: Rule =
+    Rule { code: "F702", name: "did-not-occur", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static LOST_ON_THE_WAY: Rule = Rule {
-    code: "F703",
-    name: "lost-on-the-way",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A type or field that is never there although its cause occurred, and must write it each time. The value exists upstream and is dropped before it reaches the file. One finding a field, with how often its cause occurred.",
-        arises: "Four hops to check. The data: does the value exist where it is made (a snapshot's id in the checkpoint manager)? The producer: does it hand the value out (the tool executor does, as its third argument)? Each hop between: does every adapter, wrapper and callback pass it on (sid-code's adapter between executor and app passes two of three arguments)? The consumer: does it write what it is given (it does, when it is given one)? The hop at which the value was last seen is the one to mend.",
-        agent: "Whatever reads the field finds nothing and says nothing: sid-code 3f3215144f68 offers rewind points whose files it cannot restore, because no session names its snapshots.",
-        repair: "Nothing: what was not written cannot be read from anywhere; checkpoints stay usable by their own index.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static LOST_ON_THE_WAY: Rule =
+    Rule { code: "F703", name: "lost-on-the-way", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-static UNPROVEN: Rule = Rule {
-    code: "F704",
-    name: "unproven",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Record types or fields that are never there, of which it cannot be told why: lines, files or types that could hold them were not read, or their cause occurred and not every version or case writes them. One finding an agent; `fields` says how many of what.",
-        arises: "Damaged lines, unreadable files, a hostile number of types; fields that came with a later version of the agent than wrote this store.",
-        agent: "Nothing is known to be missing.",
-        repair: "Nothing; once damaged lines are repaired, a second census may tell.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static UNPROVEN: Rule = Rule { code: "F704", name: "unproven", severity: Severity::Info, fix: None, since: "0.1.0" };

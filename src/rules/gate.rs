@@ -49,7 +49,8 @@ fn matches(word: &str, code: &str, name: &str) -> bool {
 }
 
 /// From which severity on a run fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum FailOn {
     /// findings that a healthy store never has
     #[default]

@@ -9,7 +9,7 @@ use super::surrogates::Contents;
 use super::{Collector, Context, counted};
 use crate::chain::Mode;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Fix, Place, Rule, Severity};
+use crate::finding::{Finding, Fix, Place, Rule, Severity};
 use crate::record::agent::Cut;
 use crate::record::damage::BadKind;
 use crate::record::facts::{BadLine, Defect, DefectKind, Kind, flag};
@@ -334,21 +334,8 @@ fn not_objects(context: &Context<'_>, found: &mut Collector) {
     }
 }
 
-static TORN_TAIL: Rule = Rule {
-    code: "L101",
-    name: "torn-tail",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "Bytes after the last line feed that are no whole record, and not only white space that the next append's reader also skips.",
-        arises: "The process was killed, or the disk was full, while a record was being written. Nothing is synced or locked by any of the agents; sid-code alone was cut in 10 of 80 kills during a large flush.",
-        agent: "sid-code and the Claude Code SDK skip the fragment, so nothing looks wrong yet: but their next append lands on the same line, the new record is lost with it, and every later record hangs in the air. pi 1.6.0 ends the fragment with a line feed when it opens the file; pi 0.73.1 fuses it with its next append. OpenClaw cuts it.",
-        repair: "Moves the fragment into quarantine, so that the next append starts on a fresh line.",
-        loses: "Nothing that any loader reads: the fragment was no record. It stays in the journal.",
-        error_text: None,
-    },
-};
+static TORN_TAIL: Rule =
+    Rule { code: "L101", name: "torn-tail", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
 static MISSING_FINAL_NEWLINE: Rule = Rule {
     code: "L102",
@@ -356,300 +343,58 @@ static MISSING_FINAL_NEWLINE: Rule = Rule {
     severity: Severity::Warning,
     fix: Some(Fix::Bytes),
     since: "0.1.0",
-    doc: Doc {
-        what: "The last record is whole, but no line feed ends it.",
-        arises: "A write was cut exactly behind the record, or a person or tool rewrote the file without a final line feed. 203 of 569 real Claude Code sessions of one origin are like this.",
-        agent: "Every loader reads the record. sid-code, Claude Code and the SDK's rename and tag append without looking at the last byte: the next record is glued to this one and both are lost. pi 1.6.0 appends the line feed on open, OpenClaw before its next append.",
-        repair: "Appends one line feed.",
-        loses: "Nothing.",
-        error_text: None,
-    },
 };
 
-static SPLICED_LINE: Rule = Rule {
-    code: "L103",
-    name: "spliced-line",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A cut record and a whole one on the same line. Several cut ones may have piled up.",
-        arises: "A torn tail to which a resumed or restarted process appended, or a full disk that was freed while the process went on.",
-        agent: "Every loader skips the line, and the whole record on it is gone: records below it hang in the air, so a resume of sid-code fails altogether and Claude Code and pi bring back only what came after.",
-        repair: "Splits the line: the whole record gets a line of its own, the fragments go to quarantine. Where the whole record also stands on a line of its own, this copy goes to quarantine too.",
-        loses: "The cut record, which nobody could read.",
-        error_text: Some("JSON Parse error: Expected ':'"),
-    },
-};
+static SPLICED_LINE: Rule =
+    Rule { code: "L103", name: "spliced-line", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static GLUED_RECORDS: Rule = Rule {
-    code: "L104",
-    name: "glued-records",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "Two or more whole records on one line, also with lone carriage returns between them.",
-        arises: "A resume on a file without a final line feed, or an editor that changed the line ends.",
-        agent: "Every loader skips the line and loses all records on it. Clients that miss a record may write it again later under its old id.",
-        repair: "Splits the line. A record of which a copy also stands on a line of its own goes to quarantine instead, or the repair would repeat an id.",
-        loses: "Nothing.",
-        error_text: Some("JSON Parse error: Unable to parse JSON string"),
-    },
-};
+static GLUED_RECORDS: Rule =
+    Rule { code: "L104", name: "glued-records", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static NUL_RUN: Rule = Rule {
-    code: "L105",
-    name: "nul-run",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "NUL bytes before, after or instead of records.",
-        arises: "Power loss or a crashed virtual machine: the file system had given the file its length before its bytes reached the disk.",
-        agent: "Every loader skips the line. In Claude Code's picker the newest text still shows, while the model's context ends days earlier.",
-        repair: "Takes the NUL bytes out; a whole record between them stays, a line of nothing else goes.",
-        loses: "Nothing that was ever written: the records that the NULs stand for never reached the disk.",
-        error_text: None,
-    },
-};
+static NUL_RUN: Rule =
+    Rule { code: "L105", name: "nul-run", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static UNPARSABLE_LINE: Rule = Rule {
-    code: "L106",
-    name: "unparsable-line",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A terminated line, not only white space, that no loader reads and that no other finding of this family explains.",
-        arises: "A cut write that was followed by a fresh line, a byte that was damaged on disk, a hand edit.",
-        agent: "Every loader skips it. When a later record names the lost one as its parent, the history above it is gone: sid-code cannot load the session, Claude Code and pi bring back only what came after. Some Claude Code clients are reported to stop at the first such line.",
-        repair: "Moves the line into quarantine. A parent that is legible in it becomes the evidence for a new link (C201).",
-        loses: "The line, which no loader reads. It stays in the journal.",
-        error_text: Some("Maximum call stack size exceeded"),
-    },
-};
+static UNPARSABLE_LINE: Rule =
+    Rule { code: "L106", name: "unparsable-line", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static SPLIT_RECORD: Rule = Rule {
-    code: "L107",
-    name: "split-record",
-    severity: Severity::Error,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "One record broken over several lines by raw newlines inside a string.",
-        arises: "Another program wrote or edited the file without escaping newlines.",
-        agent: "Every loader skips each of the lines, and the record is gone.",
-        repair: "Joins the lines, with an escaped newline where each raw one was.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static SPLIT_RECORD: Rule =
+    Rule { code: "L107", name: "split-record", severity: Severity::Error, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static INVALID_UTF8: Rule = Rule {
-    code: "L108",
-    name: "invalid-utf8",
-    severity: Severity::Error,
-    fix: Some(Fix::Content),
-    since: "0.1.0",
-    doc: Doc {
-        what: "Bytes that are not UTF-8.",
-        arises: "A write cut in the middle of a character, bytes damaged on disk, tool output copied in raw.",
-        agent: "sid-code, pi and OpenClaw read U+FFFD in their place. The Claude Code SDK decodes the file as one text and raises UnicodeDecodeError: nothing of the session can be read (its list and fork replace the bytes).",
-        repair: "Replaces each bad sequence by U+FFFD, which is what the replacing loaders read anyway.",
-        loses: "The bytes, which go to quarantine.",
-        error_text: Some("UnicodeDecodeError: 'utf-8' codec can't decode byte"),
-    },
-};
+static INVALID_UTF8: Rule =
+    Rule { code: "L108", name: "invalid-utf8", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-static LONE_SURROGATE: Rule = Rule {
-    code: "L109",
-    name: "lone-surrogate",
-    severity: Severity::Error,
-    fix: Some(Fix::Content),
-    since: "0.1.0",
-    doc: Doc {
-        what: "An escaped half of a UTF-16 surrogate pair, high or low, in a key or a value. The line is not bad: JSON.parse reads it.",
-        arises: "A text was cut by its length in UTF-16 units, in the middle of an emoji or another character beyond U+FFFF.",
-        agent: "All agents read the line and go on. Sent to the Anthropic API, the request is refused, and so is every later one, because the text stays in the history. pi and OpenClaw take unpaired halves out of each text before they send (read, not run): a warning there, and where the place is not sent at all. Readers in Rust and other strict languages refuse the line and silently count too little.",
-        repair: "Replaces the escape by \\ufffd: the same number of bytes, so no other byte moves.",
-        loses: "Half a character, which showed nothing.",
-        error_text: Some("The request body is not valid JSON: no low surrogate in string"),
-    },
-};
+static LONE_SURROGATE: Rule =
+    Rule { code: "L109", name: "lone-surrogate", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-static BYTE_ORDER_MARK: Rule = Rule {
-    code: "L110",
-    name: "byte-order-mark",
-    severity: Severity::Warning,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "The bytes EF BB BF at the start of the file.",
-        arises: "An editor saved the file.",
-        agent: "sid-code trims it up to 4 MiB; beyond that the first record is lost and the session cannot be loaded. The Claude Code SDK loses the first record. pi 1.6.0 refuses the file, pi 0.73.1 and OpenClaw read it.",
-        repair: "Takes the three bytes out.",
-        loses: "Nothing.",
-        error_text: Some("Session file is not a valid pi session"),
-    },
-};
+static BYTE_ORDER_MARK: Rule =
+    Rule { code: "L110", name: "byte-order-mark", severity: Severity::Warning, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static CRLF_LINE_ENDS: Rule = Rule {
-    code: "L111",
-    name: "crlf-line-ends",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Lines that end in CR LF, counted.",
-        arises: "The file was edited or copied on Windows.",
-        agent: "All loaders read them.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static CRLF_LINE_ENDS: Rule =
+    Rule { code: "L111", name: "crlf-line-ends", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static BLANK_LINE: Rule = Rule {
-    code: "L112",
-    name: "blank-line",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Blank lines, counted.",
-        arises: "A writer ended a line twice, or a person edited the file.",
-        agent: "All loaders skip them.",
-        repair: "Nothing: they are reported and never touched.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static BLANK_LINE: Rule =
+    Rule { code: "L112", name: "blank-line", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static NOT_AN_OBJECT: Rule = Rule {
-    code: "L113",
-    name: "not-an-object",
-    severity: Severity::Warning,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A line that is JSON, but a number, a string, an array, true, false or null.",
-        arises: "A program serialised a value that was undefined, or something other than the agent writes to the file.",
-        agent: "Most loaders skip it. As the last line it changes how sid-code reads the whole file (in physical order, branches mixed), and a null line then makes it throw; pi 1.6.0 takes it for the leaf and starts with an empty context; pi 0.73.1 cannot open a file with a null line.",
-        repair: "Moves the line into quarantine.",
-        loses: "Nothing that any loader uses.",
-        error_text: Some("Cannot read properties of null (reading 'type')"),
-    },
-};
+static NOT_AN_OBJECT: Rule =
+    Rule { code: "L113", name: "not-an-object", severity: Severity::Warning, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static RAW_LINE_SEPARATOR: Rule = Rule {
-    code: "L114",
-    name: "raw-line-separator",
-    severity: Severity::Info,
-    fix: Some(Fix::Bytes),
-    since: "0.1.0",
-    doc: Doc {
-        what: "U+2028, U+2029 or U+0085 raw inside a string. That is legal JSON.",
-        arises: "Text from web pages and office documents holds them; JSON.stringify does not escape them.",
-        agent: "JSON.parse reads them. sid-code beyond 4 MiB reads in a stream that ends lines at U+2028 and U+2029: the record is lost, and with it the whole session. The Claude Code SDK reads them, but its fork_session splits there and loses what is before.",
-        repair: "Where the reader in question splits there: replaces the character by its escape, which reads the same.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static RAW_LINE_SEPARATOR: Rule =
+    Rule { code: "L114", name: "raw-line-separator", severity: Severity::Info, fix: Some(Fix::Bytes), since: "0.1.0" };
 
-static DUPLICATE_KEY: Rule = Rule {
-    code: "L115",
-    name: "duplicate-key",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The same key twice in one object.",
-        arises: "A program wrote JSON by hand, or merged two objects as text.",
-        agent: "All loaders take the last value and never see the first.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static DUPLICATE_KEY: Rule =
+    Rule { code: "L115", name: "duplicate-key", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static DEEP_NESTING: Rule = Rule {
-    code: "L116",
-    name: "deep-nesting",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Nesting deeper than the 128 levels that common strict parsers accept; a warning from 1000 levels on.",
-        arises: "A tool took or returned deeply nested data.",
-        agent: "JavaScript reads any depth that memory allows. The Claude Code SDK raises RecursionError at about 1000 levels, and then nothing of the session can be read.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: Some("RecursionError: maximum recursion depth exceeded"),
-    },
-};
+static DEEP_NESTING: Rule =
+    Rule { code: "L116", name: "deep-nesting", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static OVERSIZED_LINE: Rule = Rule {
-    code: "L117",
-    name: "oversized-line",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "One line over 16 MiB: its size, the record's kind, and its share of the file.",
-        arises: "A tool's whole output, or an image, went into the history.",
-        agent: "Loaders hold it as text and as objects at once, nine to fourteen times its size; long pauses and crashes for lack of memory are reported.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: Some("JavaScript heap out of memory"),
-    },
-};
+static OVERSIZED_LINE: Rule =
+    Rule { code: "L117", name: "oversized-line", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-static OVERSIZED_FILE: Rule = Rule {
-    code: "L118",
-    name: "oversized-file",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A session over 100 MiB, with the record types that make it so; for sid-code also, as information, one over 4 MiB.",
-        arises: "Long use, progress rows, large tool results, replayed records.",
-        agent: "Loaders hang or run out of memory beyond 100 MiB. sid-code reads files over 4 MiB with another reader, which splits lines at more characters and trims nothing.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: Some("JavaScript heap out of memory"),
-    },
-};
+static OVERSIZED_FILE: Rule =
+    Rule { code: "L118", name: "oversized-file", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-static EMPTY_FILE: Rule = Rule {
-    code: "L119",
-    name: "empty-file",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A session file without any record.",
-        arises: "The process ended between creating the file and its first write, or the disk was full.",
-        agent: "No agent lists it. pi 0.73.1 writes a header into an empty file and overwrites one of blank lines; pi 1.6.0 refuses one of blank lines.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static EMPTY_FILE: Rule =
+    Rule { code: "L119", name: "empty-file", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-static INEXACT_NUMBER: Rule = Rule {
-    code: "L120",
-    name: "inexact-number",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "An integer beyond 2^53, or a number too large for a double: JavaScript reads another value than is written.",
-        arises: "A tool took or returned 64-bit ids or hashes as numbers.",
-        agent: "All JavaScript loaders read the nearest double, so a call that is sent again has another argument than the one that ran.",
-        repair: "Nothing: it is reported and never touched.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+static INEXACT_NUMBER: Rule =
+    Rule { code: "L120", name: "inexact-number", severity: Severity::Info, fix: None, since: "0.1.0" };

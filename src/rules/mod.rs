@@ -17,6 +17,7 @@ pub mod registry;
 pub mod resume;
 pub mod store;
 mod surrogates;
+pub mod texts;
 pub mod tools;
 pub mod usage;
 

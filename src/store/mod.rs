@@ -25,6 +25,7 @@ pub use classify::FileKind;
 pub(crate) use classify::{copied_from, is_session_id, is_uuid};
 pub use discover::{Discovery, FileEntry, Folder, Root, discover};
 pub(crate) use handle::{EntryKind, Handle};
+#[cfg(feature = "repair")]
 pub(crate) use home::Recogniser;
 pub use home::{Environment, HomeCandidate, default_homes};
 pub use layout::Layout;

@@ -1,6 +1,7 @@
 //! What sid-code's own checkpoint manager rebuilt, undid and restored, against what is predicted here.
 
 use serde_json::{Map, Value};
+use sid_audit::agents;
 use sid_audit::checkpoint::audit::Outcome;
 use sid_audit::checkpoint::model::Fate;
 use sid_audit::checkpoint::moves::{Moves, Rewind};
@@ -255,8 +256,8 @@ fn every_rule_has_its_texts() {
     let expected: Vec<String> = (801..=819).map(|n| format!("K{n}")).collect();
     assert_eq!(codes, expected);
     for rule in RULES {
-        let doc = &rule.doc;
-        for text in [doc.what, doc.arises, doc.agent, doc.repair, doc.loses] {
+        let doc = agents::doc(rule);
+        for text in [&doc.what, &doc.arises, &doc.agent, &doc.repair, &doc.loses] {
             assert!(text.len() > 10 && text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
         }
         assert!(doc.agent.contains("3f3215144f68") || doc.agent.contains("Claude Code 2.1"), "{}", rule.code);

@@ -38,6 +38,7 @@ mod healthy;
 #[cfg(unix)]
 mod hostile;
 mod house;
+mod library;
 mod loaders;
 mod metrics;
 mod predict;
@@ -49,6 +50,7 @@ mod repair_branches;
 mod repair_laws;
 #[cfg(unix)]
 mod repair_named;
+mod rule_texts;
 mod rules_store;
 mod rules_tm;
 mod store_discovery;

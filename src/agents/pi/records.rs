@@ -47,6 +47,7 @@ static KEYS: FieldTable = FieldTable {
         key("usage", Field::Usage.slot()),
         key("toolCallId", Field::Answers.slot()),
         key("toolName", Field::Tool.slot()),
+        key("isError", Field::Failed.slot()),
     ]]),
     block: Keys::new(&[&[
         key("type", BlockField::Type),

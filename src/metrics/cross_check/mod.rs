@@ -84,7 +84,7 @@ pub struct Difference {
     pub second: String,
     /// Why both are right; none: one of them is wrong.
     pub why: Option<&'static str>,
-    /// The sums that the line is in by one count and not by the other; of [`SORTS`] only the sort.
+    /// The sums that the line is in by one count and not by the other; of `SORTS` only the sort.
     pub on: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ pub struct Recount {
     differences: Vec<Difference>,
     more: u64,
     unexplained: u64,
-    /// The [`SORTS`] that an explained line bears on.
+    /// The `SORTS` that an explained line bears on.
     loose: BTreeSet<&'static str>,
 }
 

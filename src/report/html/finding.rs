@@ -5,8 +5,8 @@ use std::path::Path;
 use maud::{Markup, html};
 
 use super::nothing;
+use crate::agents;
 use crate::finding::{Fact, Finding, Fix, Rule, Severity};
-use crate::report::explain;
 use crate::report::listed::stands_for;
 use crate::report::next::Next;
 use crate::report::words::number;
@@ -103,7 +103,7 @@ pub(super) fn rule(rule: &Rule) -> Markup {
     html! {
         details.rule {
             summary { "What is " (rule.name) "?" }
-            @for (heading, text) in explain::sections(rule) {
+            @for (heading, text) in agents::doc(rule).sections() {
                 h4 { (heading) }
                 p { (text) }
             }

@@ -1,5 +1,5 @@
 //! The figures of a store as a page: what is there, what went through, and both again in numbers. The two are apart in
-//! shape, place and unit (see [`plots`]); the JSON has every figure.
+//! shape, place and unit (see `plots`); the JSON has every figure.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};

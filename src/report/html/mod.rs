@@ -2,7 +2,7 @@
 //! without scripts. `scan`, `chain` and `metrics` each write their page; this is the frame, and what they share.
 //!
 //! What comes out of a session is hostile. Three things stand between it and the reader, each enough by itself: the
-//! templates escape whatever is put into them; [`Page::put`] makes active characters visible in all that it writes; and
+//! templates escape whatever is put into them; `Page::put` makes active characters visible in all that it writes; and
 //! the page's own policy allows the one script and the one style sheet in it, by their hashes, and nothing else: no
 //! image, no frame, no form, no connection. That is why nothing here uses a `style` or an `on…` attribute.
 //!

@@ -2,8 +2,8 @@
 
 use clap_mangen::roff::{Roff, bold, roman};
 
+use crate::agents;
 use crate::finding::Fix;
-use crate::report::explain;
 use crate::rules::registry;
 
 pub(super) fn body() -> Roff {
@@ -44,7 +44,7 @@ pub(super) fn body() -> Roff {
             page.control("SS", [format!("{} {}", rule.code, rule.name).as_str()]);
             let fix = rule.fix.map_or("none", Fix::name);
             page.text([roman(format!("Usually {}; fix: {fix}; since {}.", rule.severity.name(), rule.since))]);
-            for (heading, text) in explain::sections(rule) {
+            for (heading, text) in agents::doc(rule).sections() {
                 page.control("TP", []);
                 page.text([bold(heading)]);
                 page.text([roman(text)]);

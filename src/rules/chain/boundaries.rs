@@ -3,7 +3,7 @@
 use super::View;
 use crate::chain::graph::numbered;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Fix, Rule, Severity};
+use crate::finding::{Fix, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::value::Value;
@@ -182,76 +182,16 @@ pub(super) static DANGLING_BOUNDARY_POINTER: Rule = Rule {
     severity: Severity::Warning,
     fix: Some(Fix::Links),
     since: "0.1.0",
-    doc: Doc {
-        what: "A compact boundary's kept segment (its ends, its anchor) or its list of kept records names a record that is not there. A dangling logicalParentUuid alone is information: a third of real boundaries have one.",
-        arises: "The kept rows were never written, or were written under other ids. In a fork made by the SDK the pointers keep the ids of the source, which is normal and not reported.",
-        agent: "The Claude Code SDK does not apply the kept stretch at all and never follows logicalParentUuid. Clients that apply it are reported to crash, or to come back with a huge or an empty context.",
-        repair: "Points a dangling logicalParentUuid to the segment's tail when that is there, only when asked for by its code; a lost segment is reported.",
-        loses: "Nothing.",
-        error_text: None,
-    },
 };
 
-pub(super) static REPLAYED_RECORDS: Rule = Rule {
-    code: "C216",
-    name: "replayed-records",
-    severity: Severity::Warning,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A compaction appended old records again under their old ids.",
-        arises: "A second compaction in one process of Claude Code 2.1.2xx; the next hook row then hangs off the last copy.",
-        agent: "The Claude Code SDK takes the last copies, so what follows hangs off rows that were summarised already; the file grows with the square of its compactions, and a resume after the next boundary is broken.",
-        repair: "Moves the later, identical copies into quarantine and links what hung off them to the records that they copied.",
-        loses: "Nothing: equal copies stay.",
-        error_text: None,
-    },
-};
+pub(super) static REPLAYED_RECORDS: Rule =
+    Rule { code: "C216", name: "replayed-records", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static BOUNDARY_WITHOUT_SUMMARY: Rule = Rule {
-    code: "C217",
-    name: "boundary-without-summary",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A full compact boundary that no summary follows: the history before it is dropped and nothing replaces it. Not for compactions that keep a prefix, nor for micro compactions.",
-        arises: "The process was killed between the boundary and the summary, or the summary's line was lost.",
-        agent: "The Claude Code SDK stops at the boundary: the model starts without any of the history and without a summary of it.",
-        repair: "Nothing by itself: whether the history should come back whole only a person can say. It is still in the file: `sid-audit chain --leaf ID --emit FILE`, with the id of the last record above the boundary, writes out what a session would hold without the compaction. Write that to a new file beside the session, which then resumes with all of its history; or resume this one and give the model a summary as the next prompt.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static BOUNDARY_WITHOUT_SUMMARY: Rule =
+    Rule { code: "C217", name: "boundary-without-summary", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static SUMMARY_WITHOUT_BOUNDARY: Rule = Rule {
-    code: "C218",
-    name: "summary-without-boundary",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A compact summary that no boundary precedes.",
-        arises: "The boundary's line was lost, or another program wrote the summary.",
-        agent: "The Claude Code SDK walks past the summary into all that it summarises: the context is as full again on resume as before the compaction.",
-        repair: "Nothing: a boundary cannot be made up without deciding where the history ends.",
-        loses: "Nothing.",
-        error_text: Some("Prompt is too long"),
-    },
-};
+pub(super) static SUMMARY_WITHOUT_BOUNDARY: Rule =
+    Rule { code: "C218", name: "summary-without-boundary", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static KEPT_RANGE_LOST: Rule = Rule {
-    code: "C223",
-    name: "kept-range-lost",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A compaction of pi whose first kept entry is not on its own path.",
-        arises: "The compaction, or a metadata entry before it, was attached to an entry before the kept range; or the id names nothing.",
-        agent: "pi and OpenClaw keep nothing when they do not find the entry: the kept tail is gone from the context and only the summary is left.",
-        repair: "Attaches the compaction to the last entry of the kept branch; when the id names nothing, to keep nothing is written down as it is.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static KEPT_RANGE_LOST: Rule =
+    Rule { code: "C223", name: "kept-range-lost", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };

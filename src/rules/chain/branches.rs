@@ -5,7 +5,7 @@ use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::shape::{Below, NOWHERE};
 use crate::chain::walk::up;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Fact, Fix, Rule, Severity};
+use crate::finding::{Fact, Fix, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
 use crate::rules::Collector;
@@ -240,50 +240,11 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     (!view.shape.adopted[first as usize]).then(|| named.lossy())
 }
 
-pub(super) static EXTRA_ROOT: Rule = Rule {
-    code: "C202",
-    name: "extra-root",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A second root, with a message above it in the file, that is no compact boundary, no fork's head, no sidechain and no cleared context.",
-        arises: "A resume that did not find the old tail: the last line had no id, the file was empty or cut, or an older format was resumed by a newer version. In Claude Code a rewind to the first prompt has the same shape.",
-        agent: "sid-code walks up to this root, finds no start record and loads nothing. Claude Code brings back only what is below it. In pi a second root is lawful (the first prompt was edited).",
-        repair: "sid-code: links it to the nearest earlier record, which a person has to agree to. Claude Code: the same, only when a person asks.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static EXTRA_ROOT: Rule =
+    Rule { code: "C202", name: "extra-root", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static SECOND_WRITER: Rule = Rule {
-    code: "C208",
-    name: "second-writer",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Two branches below one record that were written by turns: in sid-code any two, elsewhere each with a prompt of its own, alternating in file order or overlapping in time. Tool results, meta rows and progress rows are no branch.",
-        arises: "Two terminals had the same session open. None of the agents locks the file or warns; sid-code's registration holds the process's own id, not that of the resumed session.",
-        agent: "The last writer's branch wins in every loader; the other's turns do not come back. In one real case a late end mark of the first process hid twelve messages.",
-        repair: "Nothing by itself: which branch is meant, and whether they should become two sessions, only a person can say. `sid-audit chain --tree FILE` shows both. `sid-audit repair --leaf ID FILE`, with the id of the last record of the branch that is left, brings both back one behind the other; `--relink CHILD=PARENT` puts a branch below another record. For two sessions copy the file under a new name first, and choose the other leaf there.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static SECOND_WRITER: Rule =
+    Rule { code: "C208", name: "second-writer", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static STRAY_LEAF: Rule = Rule {
-    code: "C219",
-    name: "stray-leaf",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The branch that the loader takes leaves its fork without any answer of the model, while the branch it abandons has some.",
-        arises: "A late line was attached to an old record: a permission answered days later, a background result, a prompt of another process.",
-        agent: "The Claude Code SDK takes the leaf that stands last in the file, whatever its time; clients are reported to take the newest time. Either way the session jumps back to the old record, and the turns since do not come back.",
-        repair: "Nothing by itself: which leaf is meant only a person can say. Both are named, with what each brings back, and the fact `left_leaf` has the id of the one that was left. `sid-audit repair --leaf ID FILE` gives that leaf its place back: the record that took it goes below it, and nothing moves or goes. `sid-audit chain --leaf ID FILE` shows beforehand what the leaf brings back.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static STRAY_LEAF: Rule =
+    Rule { code: "C219", name: "stray-leaf", severity: Severity::Warning, fix: None, since: "0.1.0" };

@@ -6,7 +6,7 @@ use super::View;
 use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, breaks, lacks_id};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Fix, Rule, Severity};
+use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::rules::{Collector, counted};
@@ -321,162 +321,32 @@ pub fn in_other_session(missing: &Finding, path: &std::path::Path) -> Finding {
     finding
 }
 
-pub(super) static MISSING_PARENT: Rule = Rule {
-    code: "C201",
-    name: "missing-parent",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A record names a parent of which no whole record exists in the file, neither on a line of its own nor inside a damaged one, and a message hangs below the gap. On the first chain record of a file (the head was cut off), or where no message hangs below, it is information.",
-        arises: "The parent's line was cut, overwritten or never written: a killed process, a full disk, a failed append whose chunk was dropped while the process went on. A frequent real form: the last assistant row of a response was never written, and a stop hook's row names it.",
-        agent: "sid-code stops there, does not reach the start record, and cannot load the session at all. Claude Code and pi start there: everything above is silently gone. Up to 542 messages were lost in real sessions this way.",
-        repair: "Gives the record a new parent. The evidence is told: legible (the lost pointer can be read in the damaged bytes), unique (one candidate), or nearest (the nearest earlier record of the same line), which a person has to agree to.",
-        loses: "Nothing that was still there; the record that is lost stays lost.",
-        error_text: None,
-    },
-};
+pub(super) static MISSING_PARENT: Rule =
+    Rule { code: "C201", name: "missing-parent", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static SELF_PARENT: Rule = Rule {
-    code: "C203",
-    name: "self-parent",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A record that is its own parent.",
-        arises: "A program gave a record the id of the one it was to follow, or a hand edit.",
-        agent: "sid-code stops there and cannot load the session. The Claude Code SDK never takes such a record for a leaf and falls back to an older one. pi never returns from it and runs out of memory; OpenClaw stops at the repeat.",
-        repair: "Links it to the nearest earlier record of the same line.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static SELF_PARENT: Rule =
+    Rule { code: "C203", name: "self-parent", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static CYCLE: Rule = Rule {
-    code: "C204",
-    name: "cycle",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "Parent pointers that come back to where they started, when the first or when the last record of an id is taken.",
-        arises: "Several records with one id (hook context rows of some Claude Code versions had one for 274 copies), records written again, hand edits.",
-        agent: "pi 1.6.0 never returns and exhausts the heap. Claude Code clients are reported at 100 % of a processor and 11 GB, even when another session of the project is opened; its SDK gives an empty session when all leaves are on the loop. sid-code and OpenClaw stop at the first repeat.",
-        repair: "Breaks the loop at its earliest record in the file, which is linked to the record before it or becomes a root.",
-        loses: "Nothing.",
-        error_text: Some("JavaScript heap out of memory"),
-    },
-};
+pub(super) static CYCLE: Rule =
+    Rule { code: "C204", name: "cycle", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static PARENT_AFTER_CHILD: Rule = Rule {
-    code: "C205",
-    name: "parent-after-child",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A record's parent stands later in the file than the record itself.",
-        arises: "Claude Code flushes rows out of order; two processes wrote one file; lines were moved by hand.",
-        agent: "sid-code looks upwards only and never finds such a parent: the session cannot be loaded. Claude Code and pi find it by id, so there it is information (one note a file); pi takes the last line for the leaf, whatever it is.",
-        repair: "sid-code: moves the record behind its parent. Elsewhere nothing.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static PARENT_AFTER_CHILD: Rule =
+    Rule { code: "C205", name: "parent-after-child", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static REPEATED_RECORD: Rule = Rule {
-    code: "C206",
-    name: "repeated-record",
-    severity: Severity::Warning,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "The same id with the same bytes again.",
-        arises: "A line was written twice by a retry or a second process, or the whole session was appended again (pi 0.73.1 does that to a file without an assistant message).",
-        agent: "sid-code takes the copy nearest above the child; Claude Code and pi take the last. Messages and figures may be shown and counted twice.",
-        repair: "Keeps one copy: the one that keeps the loader's leaf and order.",
-        loses: "Nothing: an equal copy stays.",
-        error_text: None,
-    },
-};
+pub(super) static REPEATED_RECORD: Rule =
+    Rule { code: "C206", name: "repeated-record", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static CONFLICTING_ID: Rule = Rule {
-    code: "C207",
-    name: "conflicting-id",
-    severity: Severity::Error,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The same id with different content.",
-        arises: "A record was rewritten under its old id, or a program did not make ids anew when it copied records.",
-        agent: "sid-code takes the one nearest above the child; Claude Code, pi and OpenClaw take the last. Which text the model sees depends on the loader.",
-        repair: "Nothing by itself: which of them is meant only a person can say. `sid-audit chain --autopsy C207 FILE` shows both places. Give one of the two another id by hand, in a copy of the file: the text that should be used keeps the id. Records that should hang below the other one are put there with `sid-audit repair --relink CHILD=PARENT`.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static CONFLICTING_ID: Rule =
+    Rule { code: "C207", name: "conflicting-id", severity: Severity::Error, fix: None, since: "0.1.0" };
 
-pub(super) static MISSING_ID: Rule = Rule {
-    code: "C209",
-    name: "missing-id",
-    severity: Severity::Warning,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A chain record whose id or parent key is absent or of the wrong type. Not in formats that have no ids (sid-code 2.0, pi 1).",
-        arises: "Another program wrote records into the file, or an older version of the agent resumed it.",
-        agent: "sid-code takes a tail without an id as a reason to read the file in physical order, and the next resume starts a second chain. The Claude Code SDK does not take a record without uuid for a chain record. pi takes an entry without parentId for a root, and after one without id its next append has no parent. OpenClaw attaches it to the current leaf.",
-        repair: "Gives the id that the record's only child names, or one made from the record's bytes, and links it to the record before it.",
-        loses: "Nothing.",
-        error_text: Some("undefined is not an object"),
-    },
-};
+pub(super) static MISSING_ID: Rule =
+    Rule { code: "C209", name: "missing-id", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static PARENT_IN_OTHER_SESSION: Rule = Rule {
-    code: "C212",
-    name: "parent-in-other-session",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A record's parent is not in its file but lives in another file of the store.",
-        arises: "After switching sessions the client went on writing to the file of the one before, or records were copied by hand.",
-        agent: "Every loader looks in one file only: the history above the record does not come back.",
-        repair: "Nothing: to which session the records belong only a person can say.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static PARENT_IN_OTHER_SESSION: Rule =
+    Rule { code: "C212", name: "parent-in-other-session", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static SIDE_PARENT: Rule = Rule {
-    code: "C213",
-    name: "side-parent",
-    severity: Severity::Error,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A typed prompt whose parent is a subagent's progress record, or a record of the main line below a sidechain record.",
-        arises: "A prompt was tried again while a subagent's rows were the newest in the file.",
-        agent: "The Claude Code SDK walks up through the subagent's rows to where the subagent began: what stood on the main line in between does not come back.",
-        repair: "Links it to the nearest earlier record of the main line; a prompt that only repeats the one before it takes that one's place.",
-        loses: "Nothing: the replaced prompt stays in the file.",
-        error_text: None,
-    },
-};
+pub(super) static SIDE_PARENT: Rule =
+    Rule { code: "C213", name: "side-parent", severity: Severity::Error, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static PROGRESS_PARENT: Rule = Rule {
-    code: "C214",
-    name: "progress-parent",
-    severity: Severity::Info,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "Messages whose parent is a progress record: one note a file, with a count.",
-        arises: "Claude Code 2.1.2 to 2.1.81 wrote progress rows into the chain.",
-        agent: "The Claude Code SDK walks through them. Some older clients skip them and lose what is above, up to 80 % of a conversation.",
-        repair: "Only when asked for by its code: links each message past the progress rows.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static PROGRESS_PARENT: Rule =
+    Rule { code: "C214", name: "progress-parent", severity: Severity::Info, fix: Some(Fix::Links), since: "0.1.0" };

@@ -5,7 +5,7 @@ use crate::chain::graph::numbered;
 use crate::chain::heal::{Broken, Origin};
 use crate::chain::{Mode, Refusal};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Fix, Place, Rule, Severity};
+use crate::finding::{Finding, Fix, Place, Rule, Severity};
 use crate::record::facts::{Kind, flag};
 use crate::rules::{Collector, Context, counted};
 use crate::session::Shape;
@@ -233,98 +233,20 @@ fn linear(view: &View<'_>, found: &mut Collector) {
     );
 }
 
-pub(super) static CHAIN_STOPS_SHORT: Rule = Rule {
-    code: "C210",
-    name: "chain-stops-short",
-    severity: Severity::Error,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Messages of the main line do not come back, because of damage that another finding names as its cause: how many messages and records. Never what is left lawfully: before an adopted boundary or a cleared context, rewound turns, replaced prompts.",
-        arises: "A damaged line, a missing parent, a loop, a record without an id, or a pointer into a subagent's rows or another file.",
-        agent: "No loader says anything: the agent remembers wrongly. The RESUME verdict is partial exactly when this is found.",
-        repair: "Nothing of its own: answering its cause brings the messages back.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static CHAIN_STOPS_SHORT: Rule =
+    Rule { code: "C210", name: "chain-stops-short", severity: Severity::Error, fix: None, since: "0.1.0" };
 
-pub(super) static NOT_LOADABLE: Rule = Rule {
-    code: "C211",
-    name: "not-loadable",
-    severity: Severity::Error,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The file holds a message, and the agent's loader returns none, raises, or never returns.",
-        arises: "One lost line between tail and start (sid-code), a missing header or a loop (pi), bytes that are not UTF-8 (Claude Code's SDK), a null line, a damaged whole-file session.",
-        agent: "sid-code returns null and starts empty; its next clean-up deletes the file. pi refuses the file or never returns. The Claude Code SDK raises.",
-        repair: "Nothing of its own: answering its cause makes the session load.",
-        loses: "Nothing.",
-        error_text: Some("No conversation found to continue"),
-    },
-};
+pub(super) static NOT_LOADABLE: Rule =
+    Rule { code: "C211", name: "not-loadable", severity: Severity::Error, fix: None, since: "0.1.0" };
 
-pub(super) static MISSING_HEADER: Rule = Rule {
-    code: "C220",
-    name: "missing-header",
-    severity: Severity::Error,
-    fix: Some(Fix::Content),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A pi session without a readable header, or a sid-code session without a start record.",
-        arises: "The file was deleted while a process had it, and its next append made it anew; or the first line was damaged.",
-        agent: "pi 1.6.0 refuses the file. pi before 0.80.3 overwrites it with one header line when it opens it: all data is lost. OpenClaw keeps a copy and puts a header in front. sid-code returns null.",
-        repair: "Puts a header in front, made from the file's name, its folder and its first record; a damaged first line goes to quarantine. Do it before the agent opens the file.",
-        loses: "What only the header knew.",
-        error_text: Some("Session file is not a valid pi session"),
-    },
-};
+pub(super) static MISSING_HEADER: Rule =
+    Rule { code: "C220", name: "missing-header", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-pub(super) static REPEATED_HEADER: Rule = Rule {
-    code: "C221",
-    name: "repeated-header",
-    severity: Severity::Warning,
-    fix: Some(Fix::Links),
-    since: "0.1.0",
-    doc: Doc {
-        what: "A second header in a pi session, usually followed by everything again.",
-        arises: "pi 0.73.1 appends the whole file a second time when it was opened without an assistant message.",
-        agent: "pi ignores later headers but keeps them on a rewrite; repeated entries count twice.",
-        repair: "Moves an identical second header and the identical copies behind it into quarantine.",
-        loses: "Nothing: equal copies stay.",
-        error_text: None,
-    },
-};
+pub(super) static REPEATED_HEADER: Rule =
+    Rule { code: "C221", name: "repeated-header", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
 
-pub(super) static UNKNOWN_VERSION: Rule = Rule {
-    code: "C222",
-    name: "unknown-version",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A format version that this build does not know.",
-        arises: "A newer agent wrote the file.",
-        agent: "pi opens and appends to a newer version as if it were 3. sid-code reads by shape, whatever the version says.",
-        repair: "Nothing: a session of an unknown version is read only.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static UNKNOWN_VERSION: Rule =
+    Rule { code: "C222", name: "unknown-version", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static LINEAR_READING: Rule = Rule {
-    code: "C224",
-    name: "linear-reading",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "sid-code reads the file in physical order because its last line carries no id, although other records do.",
-        arises: "Another program appended a line, an older version resumed the session, or a value that is no object was written.",
-        agent: "sid-code takes every line as it stands: branches that were left come back, mixed into one history. The next resume starts a chain of its own, and then the session cannot be loaded.",
-        repair: "Nothing of its own: answering the last line's finding brings the chain back.",
-        loses: "Nothing.",
-        error_text: None,
-    },
-};
+pub(super) static LINEAR_READING: Rule =
+    Rule { code: "C224", name: "linear-reading", severity: Severity::Warning, fix: None, since: "0.1.0" };

@@ -11,104 +11,25 @@ use serde_json::Value;
 
 use super::{NAMED, World, alias};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::{FileEntry, FileKind, Layout, Registration, State, liveness};
 
-pub(super) static ORPHAN_SIDECHAIN: Rule = Rule {
-    code: "S511",
-    name: "orphan-sidechain",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A subagent's transcript whose session has no file in the store. A missing meta file beside a transcript \
-               is normal and is not meant.",
-        arises: "The session was deleted and its subagents were left (sid-code's `--delete-session`, Claude Code's \
-                 sweep), or the session never wrote its own file.",
-        agent: "sid-code 3f3215144f68 finds sidechains by the prefix of their names and only for a session that it \
-                loads: nobody offers this one, and the next start deletes it (S516). claude-agent-sdk 0.2.189 reads \
-                subagents through their session only.",
-        repair: "Nothing: it may be all that is left of the session.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static ORPHAN_SIDECHAIN: Rule =
+    Rule { code: "S511", name: "orphan-sidechain", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static DEAD_REGISTRATION: Rule = Rule {
-    code: "S512",
-    name: "dead-registration",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "An entry of the registry of live sessions (or a lock of OpenClaw) whose process is gone, whose process \
-               number was given to another process since, or that cannot be read.",
-        arises: "The process was killed, or the machine was restarted: an orderly end removes the entry.",
-        agent: "sid-code 3f3215144f68 deletes unreadable and dead entries when it lists them, and takes a number that \
-                was given again for its own process. Claude Code leaves the entries of crashed processes. openclaw \
-                2026.7.35 takes a lock of a dead or recycled process, or one older than 30 minutes, for stale.",
-        repair: "Nothing: the agents remove it themselves.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static DEAD_REGISTRATION: Rule =
+    Rule { code: "S512", name: "dead-registration", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static STALE_INTENT: Rule = Rule {
-    code: "S513",
-    name: "stale-intent",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Declared reads and edits of sid-code that count no longer: past their five minutes, of a process that is \
-               gone, or in a file that cannot be read.",
-        arises: "Entries stay in the file when they are no longer fresh; a killed process leaves its file. After a \
-                 resume the file keeps the number of the first process.",
-        agent: "sid-code 3f3215144f68 ignores entries older than 300 000 ms and deletes the file of a dead process, \
-                also when another, living process has the session now.",
-        repair: "Nothing: sid-code removes it itself.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static STALE_INTENT: Rule =
+    Rule { code: "S513", name: "stale-intent", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static EVIDENCE_OVERFLOW: Rule = Rule {
-    code: "S525",
-    name: "evidence-overflow",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A folder of protocol-violation dumps with more files than the agent itself keeps (500), or more than \
-               10 MiB: how many, how large, the first and the last. The violation happened at least that often.",
-        arises: "A request that breaks the protocol is sent again and again, or several processes write dumps at once.",
-        agent: "sid-code 3f3215144f68 keeps the newest 500 dumps by the time of the file; what is older is gone, so the \
-                count is a lower bound.",
-        repair: "Nothing: the dumps are evidence. Look into the newest for the calls and results that do not pair.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static EVIDENCE_OVERFLOW: Rule =
+    Rule { code: "S525", name: "evidence-overflow", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static CONFLICTING_INTENTS: Rule = Rule {
-    code: "S526",
-    name: "conflicting-intents",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Two live sessions have declared the same file within the last five minutes: a warning when one of them \
-               edits or writes it, information when both read.",
-        arises: "Two agents work in one directory at the same time.",
-        agent: "sid-code 3f3215144f68 calls another session's fresh intent on the same path critical for an edit or a \
-                write, and a warning for a read; it goes on all the same.",
-        repair: "Nothing: one of the two has to wait.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static CONFLICTING_INTENTS: Rule =
+    Rule { code: "S526", name: "conflicting-intents", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 pub(super) fn check(world: &mut World<'_>) {
     orphans(world);

@@ -13,40 +13,13 @@ use serde_json::Value;
 use super::World;
 use super::view::Corrupt;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::{FileEntry, FileKind, Layout, Source};
 
-pub(super) static DELETION_AHEAD: Rule = Rule {
-    code: "S516",
-    name: "deletion-ahead",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The agent's next start will delete the file, or one within the next 7 days. A warning, one for each file, \
-               where it holds a message and goes because it cannot be loaded or counts as corrupt; information, one for \
-               each store, for what goes by age or number, for what is due within 7 days, and for what holds no message; \
-               one more for each store with the checkpoint folders that go. The fact `setting` names what decides.",
-        arises: "sid-code's clean-up takes for corrupt what its loader does not load, what has no user or assistant \
-                 message, no times, or the kind subagent, and every subagent's transcript; age does not protect it. \
-                 Beyond that both agents delete what is old: sid-code after 30 days and beyond 50 sessions, Claude Code \
-                 after `cleanupPeriodDays`. Checkpoint folders go by the time of the folder, which writing into their \
-                 index does not change: a session begun 31 days ago and used today loses its history of files.",
-        agent: "sid-code 3f3215144f68 deletes at every interactive start, in all projects, also sessions that another \
-                process has open; work logs and intents stay. Checkpoint folders it removes when any session begins and \
-                once a day: those last changed more than 30 days ago, then the oldest above 200 MB. Claude Code unlinks transcripts by the time \
-                the file was last changed; backups of files and the prompt history stay.",
-        repair: "Nothing by itself; a repair that makes a session loadable again takes the reason away. A repaired file \
-                 keeps its time, so an old one still goes: `sid-audit repair --touch` sets the time to now, which keeps it \
-                 from Claude Code's clean-up. sid-code goes by the times in the records, which no repair changes: copy the \
-                 file elsewhere, or raise `sessionRetention.maxAge`. For Claude Code raise `cleanupPeriodDays`. Both stand \
-                 in settings.json of the agent's home.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static DELETION_AHEAD: Rule =
+    Rule { code: "S516", name: "deletion-ahead", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

@@ -6,32 +6,14 @@
 
 use super::Context;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Rule, Severity};
+use crate::finding::{Rule, Severity};
 use crate::record::facts::{BlockKind, Kind, NO_TIME, Record, flag};
 use crate::record::time;
 use crate::rules::{Collector, counted};
 use crate::session::Shape;
 
-pub(super) static CLOCK_BACKWARDS: Rule = Rule {
-    code: "S521",
-    name: "clock-backwards",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Along the chain that a resume takes a message is more than five seconds older than the one before it, \
-               or its time cannot be read. Not counted: queued prompts, rows of one response and its parallel results, \
-               rows written again after a boundary, rows of local commands.",
-        arises: "The clock was set back, a virtual machine was paused, two machines wrote one session, or records were \
-                 copied by hand.",
-        agent: "No loader that was run orders by time: claude-agent-sdk 0.2.189 takes the leaf by position, pi 1.6.0 the \
-                last entry, sid-code 3f3215144f68 the last line. Lists and clean-up do go by time, so a session may be \
-                sorted or deleted by a wrong one; the Claude Code client reportedly takes the newest timestamp as leaf.",
-        repair: "Nothing: the right time is not known.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static CLOCK_BACKWARDS: Rule =
+    Rule { code: "S521", name: "clock-backwards", severity: Severity::Info, fix: None, since: "0.1.0" };
 
 /// What a clock may be behind between two processes of one machine.
 const TOLERANCE_MS: i64 = 5_000;

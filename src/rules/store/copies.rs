@@ -9,73 +9,21 @@ use super::sample::Sample;
 use super::scan::{Hit, scan_ids};
 use super::{Elsewhere, NAMED, World, alias};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Place, Rule, Severity};
 use crate::record::facts::{Id, flag};
 use crate::record::pass;
 use crate::rules::counted;
 use crate::store::meter::Meter;
 use crate::store::{FileKind, Layout, copied_from};
 
-pub(super) static SYNC_COPY: Rule = Rule {
-    code: "S518",
-    name: "sync-copy",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A conflict copy of a session that a sync tool or a file manager left beside it, with how many records \
-               only the copy has, and how many only the original.",
-        arises: "Two machines wrote the same session while they were apart; the sync tool keeps one under the name and \
-                 the other under a name of its own.",
-        agent: "claude-agent-sdk 0.2.189 takes only names that are a UUID for sessions, so turns that only the copy has \
-                are missing. sid-code 3f3215144f68 lists the copy under the original's id, and its clean-up counts it; \
-                pi 1.6.0 lists it as another session.",
-        repair: "Nothing: if the copy only goes on where the original ends, its last lines can be appended by hand.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static SYNC_COPY: Rule =
+    Rule { code: "S518", name: "sync-copy", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static SAME_ID_TWICE: Rule = Rule {
-    code: "S519",
-    name: "same-id-twice",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "One session id in two places of the store: in two project folders, or a `.jsonl` beside a whole-file \
-               `.json` of the same id, or in two files of one folder. Which of them a resume takes.",
-        arises: "A file was copied into another project's folder; a session of an old version was resumed, and the new \
-                 file holds the new messages only; pi's file was copied under another time.",
-        agent: "sid-code 3f3215144f68 takes the current project's `.jsonl`, then its `.json`, then the flat folder, then \
-                the other projects in the order of the file system, and does not fall through when the first does not \
-                load: a `.jsonl` shadows a whole `.json`. claude-agent-sdk 0.2.189 lists the newest and opens the one \
-                in the folder that it is asked for, else the first in the order of the file system. pi 1.6.0 lists \
-                both and opens the one whose file it is given.",
-        repair: "Nothing: both may hold what the other lacks.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static SAME_ID_TWICE: Rule =
+    Rule { code: "S519", name: "same-id-twice", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static SHARED_RECORD: Rule = Rule {
-    code: "S524",
-    name: "shared-record",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Message records with the same id and time in two sessions, none of which bears a fork's mark: counted \
-               for each pair of files. In stores of more than half a million records only a sample is compared; runs \
-               of shared records are still seen.",
-        arises: "A prompt was delivered to two sessions, or a part of one was copied into another by hand.",
-        agent: "Every loader reads one file only and brings the record back in both: the model acts on a prompt that \
-                was meant for another session, and usage is counted twice.",
-        repair: "Nothing: to which session it belongs only a person can say.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static SHARED_RECORD: Rule =
+    Rule { code: "S524", name: "shared-record", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 pub(super) fn check(world: &mut World<'_>, sample: &mut Sample) {
     sync_copies(world);

@@ -6,52 +6,18 @@
 
 use super::{Context, NAMED};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Rule, Severity};
+use crate::finding::{Rule, Severity};
 use crate::record::facts::{NO_TIME, flag};
 use crate::record::time;
 use crate::request::Interruption;
 use crate::rules::Collector;
 use crate::session::{Session, Shape};
 
-pub(super) static INTERRUPTED_PROMPT: Rule = Rule {
-    code: "S501",
-    name: "interrupted-prompt",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The last message that a resume brings back is a typed prompt: a question nobody answered. Output of the \
-               client's own commands and the marker of an interrupt are no question.",
-        arises: "The process was killed or lost its connection before the first answer was written, or the person left. \
-                 In a session that is being written to it is in flight.",
-        agent: "sid-code 3f3215144f68 calls this interrupted_prompt, takes the prompt off the history and offers it \
-                again; it says the same of a session whose last message held nothing but an unanswered call. \
-                claude-agent-sdk 0.2.189 and pi 1.6.0 bring the prompt back as it stands, and the next one follows it.",
-        repair: "Nothing: the next prompt answers it.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static INTERRUPTED_PROMPT: Rule =
+    Rule { code: "S501", name: "interrupted-prompt", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static INTERRUPTED_TURN: Rule = Rule {
-    code: "S502",
-    name: "interrupted-turn",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The last message that a resume brings back holds tool results, and the model never went on. The finding \
-               names the tools.",
-        arises: "The process ended between a tool's result and the model's next answer. In a session that is being \
-                 written to it is in flight.",
-        agent: "sid-code 3f3215144f68 calls this interrupted_turn and asks whether to go on; it looks the tools' names \
-                up in the message just before. claude-agent-sdk 0.2.189 and pi 1.6.0 bring the results back, and the \
-                next prompt stands behind them.",
-        repair: "Nothing: the turn can be continued.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static INTERRUPTED_TURN: Rule =
+    Rule { code: "S502", name: "interrupted-turn", severity: Severity::Info, fix: None, since: "0.1.0" };
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;

@@ -8,32 +8,14 @@
 use super::Context;
 use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Rule, Severity};
+use crate::finding::{Rule, Severity};
 use crate::record::facts::{Kind, Record, flag};
 use crate::rules::{Collector, counted};
 use crate::session::Shape;
 use crate::store::is_uuid;
 
-pub(super) static FOREIGN_RECORDS: Rule = Rule {
-    code: "S508",
-    name: "foreign-records",
-    severity: Severity::Error,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A run of messages in the file that bear another session's id and hang on none of its own messages.",
-        arises: "After switching sessions the client went on writing to the file of the one before.",
-        agent: "claude-agent-sdk 0.2.189 takes the newest leaf of the file, which is the foreign run's: a resume brings \
-                back that run alone, and neither the file's own history nor the one that the run belongs to. The other \
-                session, resumed, ends before the run.",
-        repair: "Nothing by itself: whose history should come back only a person can say. `sid-audit repair --leaf ID FILE`, \
-                 with the id of the file's own last message, puts the foreign run behind its own history, and both come \
-                 back. To leave the run out, write the own history to a new file with `sid-audit chain --leaf ID --emit \
-                 FILE`; the foreign run is written out in the same way, with its own last id.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static FOREIGN_RECORDS: Rule =
+    Rule { code: "S508", name: "foreign-records", severity: Severity::Error, fix: None, since: "0.1.0" };
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;

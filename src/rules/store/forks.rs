@@ -11,44 +11,14 @@ use super::collect::Fork;
 use super::sample::Sample;
 use super::scan::scan_ids;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::rules::counted;
 
-pub(super) static MISSING_FORK_SOURCE: Rule = Rule {
-    code: "S520",
-    name: "missing-fork-source",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The session that this one was forked from is not in the store: counted for the store.",
-        arises: "The source was deleted, swept by age, or lies on another machine. Judged only where a whole home was \
-                 read.",
-        agent: "No loader that was run needs the source: sid-code 3f3215144f68, claude-agent-sdk 0.2.189 and pi 1.6.0 \
-                copy the messages when they fork. Only the way back is lost.",
-        repair: "Nothing.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static MISSING_FORK_SOURCE: Rule =
+    Rule { code: "S520", name: "missing-fork-source", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static INCOMPLETE_FORK: Rule = Rule {
-    code: "S527",
-    name: "incomplete-fork",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A fork of sid-code holds fewer messages than its `forked_from` announced, or the record that it calls \
-               the source's last is not in the source.",
-        arises: "The process ended while the copies were still waiting to be written (100 ms), the disk was full, or \
-                 the source was cut after the fork was made.",
-        agent: "sid-code 3f3215144f68 does not check the number: the fork is resumed with what is there.",
-        repair: "Nothing: the source, where it is still there, has what is missing.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static INCOMPLETE_FORK: Rule =
+    Rule { code: "S527", name: "incomplete-fork", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 /// So many bytes of sources are read again; forks beyond them are judged by their number of messages only.
 const SEARCHED: u64 = 256 << 20;

@@ -8,51 +8,18 @@ use serde::Deserialize;
 
 use super::{NAMED, World, alias};
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Place, Rule, Severity};
 use crate::record::time;
 use crate::record::value::Value;
 use crate::rules::counted;
 use crate::store::{FileEntry, FileKind, Layout};
 use crate::text::lossy;
 
-pub(super) static ALREADY_DELETED: Rule = Rule {
-    code: "S517",
-    name: "already-deleted",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Sessions that the prompt history, a list of sessions or checkpoints know and that have no file in the \
-               store: counted for the store. Judged only where a whole home was read.",
-        arises: "Clean-up by age leaves the history, the backups and the checkpoints of what it deletes. sid-code's \
-                 history names processes, of which some never wrote a session.",
-        agent: "A resume by such an id answers that there is no session. sid-code 3f3215144f68 and Claude Code keep \
-                the prompts in the history for good; checkpoints and backups stay until their own clean-up.",
-        repair: "Nothing: prompts can be read from the history, files from checkpoints and backups.",
-        loses: "Nothing is changed.",
-        error_text: Some("No conversation found with session ID"),
-    },
-};
+pub(super) static ALREADY_DELETED: Rule =
+    Rule { code: "S517", name: "already-deleted", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static STALE_INDEX: Rule = Rule {
-    code: "S522",
-    name: "stale-index",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A cached list of sessions (`sessions-index.json`), or OpenClaw's `sessions.json`, that names files which \
-               are not there, misses files that are, or cannot be read: counted for each list.",
-        arises: "Claude Code gave the list up around 2.1.30 and left the files; sweeps and copies pass it by. OpenClaw \
-                 starts a new file at a reset and keeps the old transcript without a row.",
-        agent: "claude-agent-sdk 0.2.189 does not read the list; clients before 2.1.30 showed it in their picker and so \
-                hid or offered the wrong sessions. For openclaw 2026.7.35 the list decides which sessions there are: a \
-                transcript without a row is kept history, not garbage.",
-        repair: "Nothing: Claude Code's list is a cache and may be deleted by hand.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static STALE_INDEX: Rule =
+    Rule { code: "S522", name: "stale-index", severity: Severity::Info, fix: None, since: "0.1.0" };
 
 /// Where a session is known from.
 mod from {

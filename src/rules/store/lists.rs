@@ -11,7 +11,7 @@ use super::marks::{answered_prompt, holds_message};
 use super::{Context, view};
 use crate::chain::shape::is_prompt;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
@@ -19,29 +19,8 @@ use crate::rules::Collector;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 
-pub(super) static HIDDEN_SESSION: Rule = Rule {
-    code: "S514",
-    name: "hidden-session",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The file holds a message, and the agent's own list does not show the session. A warning when a typed \
-               prompt in it was answered, else information.",
-        arises: "Claude Code: the first line is a subagent's row; the first prompt ends beyond the first 65 536 bytes \
-                 and no title stands in the last; a title stands more than that from both ends; nothing in it is a \
-                 prompt that the list shows. sid-code: the session cannot be loaded, or has no times. pi: no valid \
-                 header in front, or a message without content.",
-        agent: "claude-agent-sdk 0.2.189 reads 65 536 bytes at either end and searches them as text. sid-code \
-                3f3215144f68 reads the whole file and leaves out what counts as corrupt, which its clean-up then \
-                deletes (S516). pi 1.6.0 leaves out a file on which its reader throws. With the id at hand each of them \
-                still opens what it can load.",
-        repair: "Nothing. In Claude Code a title given by /rename, or by the SDK's rename, is appended at the end of the \
-                 file and shows the session again.",
-        loses: "Nothing is changed.",
-        error_text: Some("No conversations found to resume"),
-    },
-};
+pub(super) static HIDDEN_SESSION: Rule =
+    Rule { code: "S514", name: "hidden-session", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 /// How much of either end the Claude SDK's list looks at.
 const WINDOW: u64 = 65_536;

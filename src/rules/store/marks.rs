@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::Context;
 use crate::chain::Mode;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Place, Rule, Severity};
+use crate::finding::{Place, Rule, Severity};
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
@@ -16,137 +16,26 @@ use crate::record::{again, time};
 use crate::rules::{Collector, counted};
 use crate::session::{Session, Shape};
 
-pub(super) static NO_SESSION_END: Rule = Rule {
-    code: "S503",
-    name: "no-session-end",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Sessions of sid-code without a session_end record: counted for the store, never judged. Two thirds of \
-               real sessions have none.",
-        arises: "The record is written when the program ends in order; a closed terminal, a kill or a crash leaves none.",
-        agent: "sid-code 3f3215144f68 reads the record for its totals only: loading, listing and clean-up do not ask \
-                for it.",
-        repair: "Nothing: there is nothing to repair.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static NO_SESSION_END: Rule =
+    Rule { code: "S503", name: "no-session-end", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static END_NOT_LAST: Rule = Rule {
-    code: "S504",
-    name: "end-not-last",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "Records stand behind the end mark, or there are two end marks. Of a subagent: records behind its \
-               sidechain_end.",
-        arises: "A resume writes on in the same file and ends it again. Two processes on one session leave the end mark \
-                 of one amid the records of the other.",
-        agent: "sid-code 3f3215144f68 does not look where the mark stands. But where two processes wrote, one late end \
-                mark can be the tail that the loader starts from, and hide the other's branch: the chain findings tell \
-                that.",
-        repair: "Nothing: lawful after a resume.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static END_NOT_LAST: Rule =
+    Rule { code: "S504", name: "end-not-last", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static REPEATED_START: Rule = Rule {
-    code: "S505",
-    name: "repeated-start",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "More than one start record in a session of sid-code, or records before the first.",
-        arises: "The content of a file was written into it a second time, two sessions were joined by hand, or the head \
-                 was cut off and a new start written.",
-        agent: "sid-code 3f3215144f68, walking up from the tail, takes the start record it meets and nothing above it; \
-                reading in file order it lets a later start overwrite id, model and directory, and keeps the messages \
-                before it.",
-        repair: "Nothing: which start is right cannot be seen. Repeated records are answered by C206.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static REPEATED_START: Rule =
+    Rule { code: "S505", name: "repeated-start", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static VERSION_CONTRADICTION: Rule = Rule {
-    code: "S509",
-    name: "version-contradiction",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The version that the file states and the shape of its records disagree: a version with ids and not one \
-               record that has an id, or a version without ids and every record has one. Files in which both shapes \
-               are mixed are told by C202, C209 and C224.",
-        arises: "A converter or another tool wrote the file, or a header was exchanged by hand.",
-        agent: "sid-code 3f3215144f68 goes by the last line's shape and not by the version. pi 1.6.0 goes by the \
-                version: it gives a file of version 1 new ids in file order when it opens it, which flattens its \
-                branches, and leaves entries without ids in a file of version 2 or 3 out of the tree.",
-        repair: "Nothing: the version is right, or the records are, and only their writer knows.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static VERSION_CONTRADICTION: Rule =
+    Rule { code: "S509", name: "version-contradiction", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static UNFINISHED_SIDECHAIN: Rule = Rule {
-    code: "S510",
-    name: "unfinished-sidechain",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A subagent's transcript without its end mark anywhere: work that can be taken up again. In a session \
-               that is being written to it is in flight.",
-        arises: "The process ended while the subagent ran.",
-        agent: "sid-code 3f3215144f68 lists it as unfinished and offers to go on; but its clean-up deletes every \
-                subagent's transcript at the next interactive start (S516). Claude Code's subagents have no end mark \
-                and are not judged.",
-        repair: "Nothing: the subagent can be resumed, or left.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static UNFINISHED_SIDECHAIN: Rule =
+    Rule { code: "S510", name: "unfinished-sidechain", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static GHOST_SESSION: Rule = Rule {
-    code: "S515",
-    name: "ghost-session",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A session file that holds records and not one message: a start mark, a title, a mode, snapshots.",
-        arises: "The program was opened and closed again, or killed before its first message was written (sid-code \
-                 keeps messages back for 100 ms). Claude Code writes titles and snapshots into the files of sessions \
-                 that were swept.",
-        agent: "sid-code 3f3215144f68 counts it as corrupt: not listed, deleted at the next start; `-c` may still take \
-                it and bring nothing back. claude-agent-sdk 0.2.189 lists it when it bears a title. pi 1.6.0 lists it \
-                as a session without messages.",
-        repair: "Nothing.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static GHOST_SESSION: Rule =
+    Rule { code: "S515", name: "ghost-session", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static REPAIRED_RECORD: Rule = Rule {
-    code: "S528",
-    name: "repaired-record",
-    severity: Severity::Info,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A record that an earlier repair by sid-audit made or changed, counted for each code that it answered.",
-        arises: "`sid-audit repair` marks what it makes up with a `sidAudit` field, so that the cause stays visible.",
-        agent: "No agent reads the field; all that were run keep unknown fields of records that they do not rewrite.",
-        repair: "Nothing: it was repaired.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static REPAIRED_RECORD: Rule =
+    Rule { code: "S528", name: "repaired-record", severity: Severity::Info, fix: None, since: "0.1.0" };
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::Context;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Finding, Place, Rule, Severity};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::record::again;
 use crate::record::facts::{Kind, flag};
 use crate::record::value::Value;
@@ -18,48 +18,11 @@ use crate::session::{Session, Shape};
 use crate::store::{Discovery, Layout, is_session_id, is_uuid};
 use crate::text::lossy;
 
-pub(super) static ID_DIFFERS_FROM_NAME: Rule = Rule {
-    code: "S506",
-    name: "id-differs-from-name",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "The file's name has the form that the agent itself gives, and the session id inside is another one. For \
-               a subagent's transcript: the agent id, or the session that its folder names, is another one. Names of \
-               any other form are not judged.",
-        arises: "A sync tool merged two machines' stores, a file was copied under another name by hand, or a client \
-                 wrote a resumed session into a file of the wrong name.",
-        agent: "claude-agent-sdk 0.2.189 and sid-code 3f3215144f68 find a session by the file's name and show the id \
-                inside; a resume by the id inside answers that there is no such session. pi 1.6.0 takes the id of the \
-                header and ignores the name.",
-        repair: "Nothing: which of the two is right cannot be seen in the file.",
-        loses: "Nothing is changed.",
-        error_text: Some("No conversation found with session ID"),
-    },
-};
+pub(super) static ID_DIFFERS_FROM_NAME: Rule =
+    Rule { code: "S506", name: "id-differs-from-name", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static WRONG_FOLDER: Rule = Rule {
-    code: "S507",
-    name: "wrong-folder",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "No working directory that the session names, nor a folder above one of them, nor the place that its \
-               worktree came from, belongs to the project folder in which the file lies. A directory that changes \
-               within a session is normal.",
-        arises: "The file was moved or copied into another project's folder, or the project was renamed and its folder \
-                 in the store with it.",
-        agent: "All agents look for a session in the folder of the directory they are started in: it is listed and \
-                resumed in a project that it is not of, and missing in its own. claude-agent-sdk 0.2.189 compares the \
-                first 200 characters of the folder's name; sid-code 3f3215144f68 looks into the other folders when its \
-                own has no such file; pi 1.6.0 takes the directory of the header as the truth.",
-        repair: "Nothing: moving a file between projects is a decision.",
-        loses: "Nothing is changed.",
-        error_text: Some("No conversation found to continue"),
-    },
-};
+pub(super) static WRONG_FOLDER: Rule =
+    Rule { code: "S507", name: "wrong-folder", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 /// S506: the name of the file against the ids inside.
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {

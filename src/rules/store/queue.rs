@@ -12,7 +12,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::Context;
 use crate::dialect::Dialect;
-use crate::finding::{Doc, Rule, Severity};
+use crate::finding::{Rule, Severity};
 use crate::record::facts::{BlockKind, Kind, NO_TIME, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
@@ -20,26 +20,8 @@ use crate::record::{again, time};
 use crate::rules::Collector;
 use crate::session::{Session, Shape};
 
-pub(super) static LOST_PROMPT: Rule = Rule {
-    code: "S523",
-    name: "lost-prompt",
-    severity: Severity::Warning,
-    fix: None,
-    since: "0.1.0",
-    doc: Doc {
-        what: "A queued prompt that never became a message: still in the queue at the end of a session that nobody \
-               writes to, or taken out of it without a message or a queued-command attachment that has its text. Not \
-               counted: pulled back into the editor, removed with its content (delivered), notifications of tasks, \
-               slash commands. Up to client 2.1.81 a removal without content is information: delivered, but not \
-               recorded.",
-        arises: "The client ended or was interrupted between taking the prompt from the queue and sending it.",
-        agent: "claude-agent-sdk 0.2.189 does not read queue rows: the prompt does not come back on resume, and the \
-                model never saw it.",
-        repair: "Nothing: the text stands in the file, at the line that the finding names, and can be typed again.",
-        loses: "Nothing is changed.",
-        error_text: None,
-    },
-};
+pub(super) static LOST_PROMPT: Rule =
+    Rule { code: "S523", name: "lost-prompt", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 /// What became of a prompt in the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]

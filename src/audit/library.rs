@@ -1,0 +1,56 @@
+//! What another program calls: a scan of some paths, and one session opened by its path.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{Options, Scan, is_session, shape_of};
+use crate::agents;
+use crate::record::again;
+use crate::record::content::{self, Part};
+use crate::request::Request;
+use crate::session::Session;
+use crate::store::meter::Meter;
+use crate::store::{Environment, default_homes, discover};
+
+/// Reads every session below these paths and says what is wrong with it. Without paths, the homes of all agents of this
+/// machine. What cannot be read is in [`Scan::errors`]; the rest is reported all the same.
+pub fn scan(paths: &[PathBuf], options: &Options) -> Scan {
+    let environment = Environment::of_process();
+    let homes: Vec<PathBuf> = match paths {
+        [] => default_homes(&environment).into_iter().filter(|home| home.exists).map(|home| home.path).collect(),
+        _ => Vec::new(),
+    };
+    let paths = if paths.is_empty() { &homes } else { paths };
+    super::scan::scan(discover(paths, None, &environment), options, &Meter::default())
+}
+
+impl Session {
+    /// Opens the session at this path, as the agent that wrote it would.
+    ///
+    /// # Errors
+    /// `InvalidData` when the file is not a session of any known agent; I/O errors of the file.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Session> {
+        let discovery = discover(&[path.as_ref().to_owned()], None, &Environment::of_process());
+        if let Some((_, error)) = discovery.errors.first() {
+            return Err(io::Error::other(error.clone()));
+        }
+        let unknown = || io::Error::new(io::ErrorKind::InvalidData, "not a session of a known agent");
+        let file = discovery.files.iter().find(|file| is_session(file.kind)).ok_or_else(unknown)?;
+        let shape = shape_of(file.kind);
+        let agent = agents::reader(file.dialect.ok_or_else(unknown)?, shape);
+        Session::read(discovery.path(file), discovery.open(file)?, agent, shape, &Meter::default())
+    }
+
+    /// What its agent would send to the model with the next prompt.
+    pub fn request(&self) -> Request {
+        Request::new(self, agents::of_session(self))
+    }
+
+    /// What the message of a record says, read again from the file; `record` is a place in [`Session::facts`].
+    ///
+    /// # Errors
+    /// I/O errors of the file.
+    pub fn content(&self, record: u32) -> io::Result<Vec<Part>> {
+        Ok(content::parts(&again::text(&self.source, self.record(record))?, self.agent))
+    }
+}

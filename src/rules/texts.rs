@@ -1,0 +1,77 @@
+//! What `explain` says of a rule, under fixed headings: `texts/CODE.md` for all agents, and what one agent does with it in
+//! the agent's own folder. Joined here.
+
+use include_dir::{Dir, include_dir};
+use serde::Serialize;
+
+use super::agent::Judged;
+use crate::finding::Rule;
+
+static TEXTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/rules/texts");
+
+/// The text of one rule. `explain`, the man page, SARIF and the pages are made from it.
+#[derive(Debug, Serialize)]
+pub struct Doc {
+    /// What was found.
+    pub what: String,
+    /// How it comes about.
+    pub arises: String,
+    /// What each agent does with it, with the version that was run.
+    pub agent: String,
+    /// What `repair` does.
+    pub repair: String,
+    /// What is lost by that repair.
+    pub loses: String,
+    /// The error text that a user sees, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_text: Option<String>,
+}
+
+impl Doc {
+    /// The text of a rule: what holds for all agents, then what each of these does with it.
+    pub fn new(rule: &Rule, agents: &[&'static dyn Judged]) -> Self {
+        let neutral = file(&TEXTS, rule.code).unwrap_or_default();
+        let section = |heading: &str| {
+            let named = neutral.split("## ").find_map(|section| section.strip_prefix(heading)?.strip_prefix('\n'));
+            flowing(named.unwrap_or_default())
+        };
+        let mut agent = section("What the agent does with it");
+        let mut own: Vec<&str> = agents.iter().filter_map(|agent| agent.text(rule.code)).collect();
+        own.dedup();
+        for text in own {
+            agent.push_str(if agent.is_empty() { "" } else { " " });
+            agent.push_str(&flowing(text));
+        }
+        Doc {
+            what: section("What it is"),
+            arises: section("How it arises"),
+            agent,
+            repair: section("What repair does"),
+            loses: section("What repair loses"),
+            error_text: Some(section("What a user sees")).filter(|text| !text.is_empty()),
+        }
+    }
+
+    /// The parts under the headings that a person reads.
+    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let sections = [
+            ("What it is", Some(&self.what)),
+            ("How it arises", Some(&self.arises)),
+            ("What the agent does with it", Some(&self.agent)),
+            ("What repair does", Some(&self.repair)),
+            ("What repair loses", Some(&self.loses)),
+            ("What a user sees", self.error_text.as_ref()),
+        ];
+        sections.into_iter().filter_map(|(heading, text)| Some((heading, text?.as_str())))
+    }
+}
+
+/// The text for a code in a folder of texts.
+pub fn file(texts: &'static Dir<'static>, code: &str) -> Option<&'static str> {
+    texts.get_file(format!("{code}.md"))?.contents_utf8()
+}
+
+/// A paragraph without its line ends.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
