@@ -5,6 +5,7 @@ use crate::finding::Rule;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
 use crate::rules::agent::Judged;
+use crate::rules::store::agent::Judges;
 use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
 
@@ -22,9 +23,22 @@ impl<T: Writer> Agent for T {}
 /// Every agent whose sessions are read here.
 pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
 
+static JUDGED: [&dyn Judged; ALL.len()] = {
+    let mut judged: [&dyn Judged; ALL.len()] = [ALL[0]; ALL.len()];
+    let mut n = 0;
+    while n < ALL.len() {
+        judged[n] = ALL[n];
+        n += 1;
+    }
+    judged
+};
+
+/// The same, for the rules.
+pub const JUDGES: Judges = Judges(&JUDGED);
+
 /// The text of a rule, with what each agent does.
 pub fn doc(rule: &Rule) -> Doc {
-    Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
+    Doc::new(rule, &JUDGED)
 }
 
 /// What answers for an agent.

@@ -44,7 +44,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
     let (registrations, unread) = liveness::registrations(&discovery);
     let order = largest_first(&discovery, is_session);
-    let (collector, usage) = (StoreCollector::default(), Mutex::new(StoreUsage::default()));
+    let (collector, usage) = (StoreCollector::new(agents::JUDGES), Mutex::new(StoreUsage::default()));
     let run = Run {
         discovery: &discovery,
         options,
@@ -73,7 +73,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now, |dialect| agents::of(dialect))
+        check_store(&discovery, collector, &registrations, options.now)
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();

@@ -1,14 +1,20 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
+mod cleanup;
 mod files;
 mod home;
+mod list;
 mod loader;
 mod meter;
+mod names;
 mod records;
 mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_foreign;
+mod rules_queue;
+mod rules_store;
 mod writer;
 
 /// Claude Code.

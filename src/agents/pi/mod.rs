@@ -1,16 +1,19 @@
 //! pi and the agents that keep its records: `id` and `parentId`, versions 1 to 3.
 
 use crate::dialect::Dialect;
+use crate::rules::store::agent::StoreWords;
 
 mod files;
 mod home;
 mod loader;
 mod meter;
+mod names;
 mod records;
 mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_store;
 mod writer;
 
 /// pi, or an agent that is pi with other values.
@@ -19,10 +22,32 @@ pub(super) struct Pi {
     dialect: Dialect,
     /// Whether a `leaf` record says which leaf is resumed.
     leaf_records: bool,
+    /// What it does with what other agents' stores have, too.
+    store_words: &'static StoreWords,
+    /// Whether its list of sessions is an index of its own.
+    lists_by_index: bool,
+    /// What it does with a session whose entries have ids although its version has none.
+    unversioned_ids: &'static str,
+    /// The id that a file's name gives.
+    named_id: fn(&[u8]) -> Option<&[u8]>,
 }
 
 /// pi itself.
-pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false };
+pub(super) static PI: Pi = Pi {
+    dialect: Dialect::Pi,
+    leaf_records: false,
+    store_words: &rules_store::PI_WORDS,
+    lists_by_index: false,
+    unversioned_ids: "gives every entry a new id in file order when it opens it: branches are lost",
+    named_id: names::timed_id,
+};
 
 /// OpenClaw: pi's records, its own leaf rule.
-pub(super) static OPENCLAW: Pi = Pi { dialect: Dialect::Openclaw, leaf_records: true };
+pub(super) static OPENCLAW: Pi = Pi {
+    dialect: Dialect::Openclaw,
+    leaf_records: true,
+    store_words: &rules_store::OPENCLAW_WORDS,
+    lists_by_index: true,
+    unversioned_ids: "goes by the ids",
+    named_id: names::uuid_or_timed_id,
+};

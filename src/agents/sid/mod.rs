@@ -1,15 +1,23 @@
 //! sid-code: records with `uuid` and `parentUuid`, formats 2.0 and 3.0, whole-file JSON before that.
 
+mod cleanup;
+mod cleanup_folders;
 mod files;
+mod fork;
 mod home;
 mod loader;
 mod meter;
+mod names;
 mod records;
 mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_beside;
+mod rules_marks;
+mod rules_store;
 mod totals;
+mod view;
 mod writer;
 
 /// sid-code.
