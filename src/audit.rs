@@ -4,7 +4,6 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
-pub mod anchors;
 pub mod elsewhere;
 pub mod fields;
 mod files;

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
+use super::keep;
 use super::spread::{Failed, spread};
-use super::{keep, layers};
 use crate::agents;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::{self, Catalogue};
@@ -148,7 +148,7 @@ impl Run<'_> {
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;
-        sum.census.add(&session, agent, &tally, || layers::known_by(&session));
+        sum.census.add(&session, agent, &tally, || agent.known_by(&session));
         if let Some(folder) = folder {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }

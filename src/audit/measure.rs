@@ -200,7 +200,10 @@ impl Run<'_> {
         if file.kind == FileKind::CheckpointIndex {
             let source = self.discovery.open(file)?;
             sum.checkpoints.add(&source)?;
-            return if self.again.is_some() { sum.recount.add_index(&source) } else { Ok(()) };
+            return match file.dialect.filter(|_| self.again.is_some()) {
+                Some(dialect) => sum.recount.add_index(agents::of(dialect), &source),
+                None => Ok(()),
+            };
         }
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {

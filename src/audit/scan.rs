@@ -184,12 +184,13 @@ fn checkpoints(
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
     let one = |n: u32| {
-        let source = discovery.open(&discovery.files[n as usize])?;
+        let file = &discovery.files[n as usize];
+        let source = discovery.open(file)?;
         let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
         let (mut first, mut again) = (Sums::default(), Recount::default());
-        if options.again.is_some() {
+        if let (Some(_), Some(dialect)) = (options.again, file.dialect) {
             count_index(&index, audit.agent_sees(), &mut first);
-            again.add_index(&source)?;
+            again.add_index(agents::of(dialect), &source)?;
         }
         Ok((index, first, again))
     };
@@ -303,23 +304,23 @@ impl Run<'_> {
         let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
-        for finding in layers::of_session(session, store, self.options.places)? {
+        for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
                 join::add(&mut audit, finding);
             }
         }
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let ids = layers::known_by(session);
+        if session.shape == Shape::Main {
+            let ids = agent.known_by(session);
             sum.traced.extend(ids.iter().skip(1).cloned());
-            if let (Some(store), true) = (store, layers::changed_files(session)) {
+            if let (Some(store), true) = (store, agent.changed_files(session)) {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
         self.collector.add(session, n, self.discovery, live);
         self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, agent, context.usage);
-        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
             sum.recount.add(fault, n, (session, agent), &source)?;

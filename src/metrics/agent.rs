@@ -1,7 +1,10 @@
 //! What this room asks of an agent: what one response is, which of its figures are stocks, what a fork copies, and how its
 //! records are counted a second time.
 
+use std::io;
+
 use super::catalogue::Condition;
+use super::cross_check::Sums;
 use super::cross_check::line::{Json, Seen};
 use super::figure::Cost;
 use super::records::{Ends, Tally};
@@ -11,6 +14,7 @@ use crate::checkpoint::agent::FileLayer;
 use crate::dialect::Dialect;
 use crate::record::facts::Record;
 use crate::session::Session;
+use crate::store::Source;
 
 /// What this room has to know of an agent.
 pub trait Metering: FileLayer {
@@ -53,4 +57,10 @@ pub trait Metering: FileLayer {
     /// What a second count sees in a record, read by another parser and by nothing that the reader uses. `typed`: whether
     /// it stands in a file in which somebody types.
     fn count_again(&self, record: Json<'_>, typed: bool) -> Seen;
+
+    /// Counts an index of copies of files a second time; returns its snapshots.
+    ///
+    /// # Errors
+    /// Whatever the system says while the file is read.
+    fn count_index_again(&self, source: &Source, sums: &mut Sums) -> io::Result<u64>;
 }

@@ -11,7 +11,7 @@ use super::out::Out;
 use super::style::{Style, dim, strong};
 use super::table::Grid;
 use super::words::{counted, moment, number, paragraph};
-use crate::audit::anchors::Anchor;
+use crate::checkpoint::anchors::Anchor;
 use crate::dialect::Dialect;
 use crate::text::Text;
 

@@ -1,6 +1,7 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
 mod cleanup;
+mod file_history;
 mod files;
 mod home;
 mod list;

@@ -1,11 +1,13 @@
 //! Claude Code: how it names, lists and deletes sessions, and what only its own stores can have.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Claude, cleanup, list, names, rules_foreign, rules_queue};
+use super::{Claude, cleanup, file_history, list, names, rules_foreign, rules_queue};
+use crate::finding::Finding;
 use crate::record::again;
 use crate::record::facts::{Id, flag};
 use crate::rules::store::World;
@@ -34,6 +36,10 @@ impl Stored for Claude {
 
     fn check_store(&self, world: &mut World<'_>) {
         cleanup::check(world);
+    }
+
+    fn check_files(&self, session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>> {
+        file_history::check(session, store, places)
     }
 
     fn store_words(&self) -> &'static StoreWords {

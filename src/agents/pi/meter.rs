@@ -1,9 +1,12 @@
 //! pi and OpenClaw: what one response is, and what holds of their session files.
 
+use std::io;
+
 use super::{Pi, recount};
 use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
+use crate::metrics::cross_check::Sums;
 use crate::metrics::cross_check::line::{Json, Seen};
 use crate::metrics::figure::Cost;
 use crate::metrics::records::{Ends, Tally};
@@ -11,6 +14,7 @@ use crate::metrics::self_check::Law;
 use crate::metrics::usage::{Definition, SessionUsage};
 use crate::record::facts::{Kind, NO_TIME, Record};
 use crate::session::Session;
+use crate::store::Source;
 
 impl Metering for Pi {
     /// OpenClaw writes pi's records.
@@ -70,5 +74,9 @@ impl Metering for Pi {
 
     fn count_again(&self, record: Json<'_>, typed: bool) -> Seen {
         recount::record(record, typed)
+    }
+
+    fn count_index_again(&self, _: &Source, _: &mut Sums) -> io::Result<u64> {
+        Ok(0)
     }
 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use super::{Pi, names};
-use crate::finding::{Place, Rule};
+use crate::finding::{Finding, Place, Rule};
 use crate::record::again;
 use crate::record::facts::{Block, BlockKind, Kind, block, flag};
 use crate::record::value::Value;
@@ -38,6 +39,10 @@ impl Stored for Pi {
     fn check_session(&self, _: &Context<'_>, _: &mut Collector) {}
 
     fn check_store(&self, _: &mut World<'_>) {}
+
+    fn check_files(&self, _: &Session, _: Option<&Path>, _: usize) -> io::Result<Vec<Finding>> {
+        Ok(Vec::new())
+    }
 
     fn store_words(&self) -> &'static StoreWords {
         self.store_words

@@ -1,9 +1,12 @@
 //! sid-code: what one response is, what its running totals say beside the messages, and what holds of its session files.
 
-use super::{Sid, recount, totals};
+use std::io;
+
+use super::{Sid, recount, recount_index, totals};
 use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
+use crate::metrics::cross_check::Sums;
 use crate::metrics::cross_check::line::{Json, Seen};
 use crate::metrics::figure::Cost;
 use crate::metrics::records::{Ends, Tally};
@@ -11,6 +14,7 @@ use crate::metrics::self_check::Law;
 use crate::metrics::usage::{Definition, SessionUsage};
 use crate::record::facts::{Kind, Record, flag};
 use crate::session::{Session, Shape};
+use crate::store::Source;
 
 impl Metering for Sid {
     fn counted_as(&self) -> Dialect {
@@ -86,6 +90,10 @@ impl Metering for Sid {
 
     fn count_again(&self, record: Json<'_>, typed: bool) -> Seen {
         recount::record(record, typed)
+    }
+
+    fn count_index_again(&self, source: &Source, sums: &mut Sums) -> io::Result<u64> {
+        recount_index::count(source, sums)
     }
 }
 

@@ -1,5 +1,6 @@
 //! sid-code: records with `uuid` and `parentUuid`, formats 2.0 and 3.0, whole-file JSON before that.
 
+mod anchors;
 mod cleanup;
 mod cleanup_folders;
 mod files;
@@ -10,10 +11,12 @@ mod meter;
 mod names;
 mod records;
 mod recount;
+mod recount_index;
 mod request;
 mod resume;
 mod rules;
 mod rules_beside;
+mod rules_files;
 mod rules_marks;
 mod rules_store;
 mod totals;

@@ -1,9 +1,11 @@
 //! sid-code: how it names, lists and deletes sessions, and what only its own stores can have.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
-use super::{Sid, cleanup, cleanup_folders, fork, names, rules_beside, rules_marks, view};
+use super::{Sid, cleanup, cleanup_folders, fork, names, rules_beside, rules_files, rules_marks, view};
+use crate::finding::Finding;
 use crate::record::again;
 use crate::record::facts::Kind;
 use crate::rules::chain::loading::NOT_LOADABLE;
@@ -34,6 +36,10 @@ impl Stored for Sid {
         cleanup::check(world);
         cleanup_folders::check(world);
         rules_beside::check(world);
+    }
+
+    fn check_files(&self, session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>> {
+        rules_files::check(session, store, places)
     }
 
     fn store_words(&self) -> &'static StoreWords {

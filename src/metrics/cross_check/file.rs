@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
-use super::line::{self, Json, NoJson, Seen, Sort};
+use super::line::{self, Json, Malformed, Seen, Sort};
 use super::usage::FileUsage;
 use super::{Difference, Fault, PARALLEL, Recount, SORTS, STRICT, Sums, USAGE};
 use crate::metrics::agent::Metering;
@@ -111,7 +111,7 @@ impl<'a> FileCount<'a> {
         self.stopped |= self.taken_apart(bytes).is_some();
         self.strict(bytes);
         match (own, seen) {
-            ([], Err(NoJson)) => {}
+            ([], Err(Malformed)) => {}
             ([record], Ok(seen)) => {
                 let first = self.first(start as u32, record);
                 let second = summary(&seen);
@@ -136,7 +136,7 @@ impl<'a> FileCount<'a> {
         }
     }
 
-    fn seen(&self, bytes: &[u8]) -> Result<Seen, NoJson> {
+    fn seen(&self, bytes: &[u8]) -> Result<Seen, Malformed> {
         let text = String::from_utf8_lossy(bytes);
         let value = line::value(&text)?;
         let Json::Object(_) = value else { return Ok(Seen::default()) };

@@ -82,11 +82,11 @@ pub struct Stats {
 
 /// The text is no JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NoJson;
+pub(super) struct Malformed;
 
 /// The value that a line is. Bytes that are not UTF-8 are U+FFFD in it.
-pub(super) fn value(line: &str) -> Result<Json<'_>, NoJson> {
-    serde_json::from_str(line).map_err(|_| NoJson)
+pub(super) fn value(line: &str) -> Result<Json<'_>, Malformed> {
+    serde_json::from_str(line).map_err(|_| Malformed)
 }
 
 /// A value as it is spelled.
@@ -248,7 +248,7 @@ mod tests {
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(value(&deep).unwrap().members().len(), 1);
         for no_json in ["{\"a\tb\":1}", "{\"a\":01}", "{\"a\":\"\\x\"}", "{} {}", "\u{feff}{}", "{\"a\":NaN}", ""] {
-            assert_eq!(value(no_json), Err(NoJson), "{no_json}");
+            assert_eq!(value(no_json), Err(Malformed), "{no_json}");
         }
     }
 }

@@ -8,7 +8,6 @@
 //! It costs a second look at every byte and, for responses, their names: some hundred bytes each.
 
 mod file;
-mod index;
 pub mod line;
 mod usage;
 
@@ -136,8 +135,8 @@ impl Recount {
     ///
     /// # Errors
     /// Whatever the system says while the file is read.
-    pub fn add_index(&mut self, source: &Source) -> io::Result<()> {
-        let snapshots = index::count(source, &mut self.sums)?;
+    pub fn add_index(&mut self, agent: &dyn Metering, source: &Source) -> io::Result<()> {
+        let snapshots = agent.count_index_again(source, &mut self.sums)?;
         self.most = self.most.max(snapshots);
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! clean-up make of them, and what only its own can have.
 
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
 use super::World;
@@ -9,7 +10,7 @@ use super::collect::Fork;
 use super::known::Row;
 use super::names::Differs;
 use crate::dialect::Dialect;
-use crate::finding::{Place, Rule};
+use crate::finding::{Finding, Place, Rule};
 use crate::predict::agent::Resume;
 use crate::record::facts::Record;
 use crate::rules::agent::Judged;
@@ -24,6 +25,12 @@ pub trait Stored: Resume {
 
     /// Finds what only its own stores can have: what it will delete, and what lies beside the sessions.
     fn check_store(&self, world: &mut World<'_>);
+
+    /// Finds what a session and its copies of files say to each other. `store` is the home that the session lies in.
+    ///
+    /// # Errors
+    /// Whatever the system says while records are read again.
+    fn check_files(&self, session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>>;
 
     /// What it does with what other agents' stores have, too.
     fn store_words(&self) -> &'static StoreWords;
