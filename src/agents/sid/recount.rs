@@ -5,7 +5,7 @@ use crate::metrics::cross_check::line::{Json, Seen, Sort, Stats, Used};
 
 /// Fields of a message that the loader copies into it.
 const CONTEXT: [&str; 5] = ["usage", "stopReason", "cwd", "gitBranch", "permissionMode"];
-const TOKENS: [&str; 4] = ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
+const TOKENS: [&str; 4] = ["inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens"];
 /// Figures of a model in the running totals.
 const TOTALS: [&str; 6] = [
     "requests",
