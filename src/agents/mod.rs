@@ -5,6 +5,7 @@ use crate::finding::Rule;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
 use crate::rules::agent::Judged;
+use crate::rules::store::agent::Judges;
 use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
 use crate::store::Probe;
@@ -12,6 +13,7 @@ use crate::store::agent::{Home, Homes, RegistrationKeys};
 
 mod claude;
 mod pi;
+mod recount;
 mod sid;
 mod wire;
 
@@ -36,9 +38,22 @@ static IN_STORES: [&dyn Home; ALL.len()] = {
 /// The same, for the room that finds stores.
 pub const HOMES: Homes = Homes(&IN_STORES);
 
+static JUDGED: [&dyn Judged; ALL.len()] = {
+    let mut judged: [&dyn Judged; ALL.len()] = [ALL[0]; ALL.len()];
+    let mut n = 0;
+    while n < ALL.len() {
+        judged[n] = ALL[n];
+        n += 1;
+    }
+    judged
+};
+
+/// The same, for the rules.
+pub const JUDGES: Judges = Judges(&JUDGED);
+
 /// The text of a rule, with what each agent does.
 pub fn doc(rule: &Rule) -> Doc {
-    Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
+    Doc::new(rule, &JUDGED)
 }
 
 /// The agent of this name.
@@ -103,9 +118,4 @@ fn is_prompt_row(record: &Probe) -> bool {
 /// Whether one of these signs stands in the bytes.
 fn sign_in(bytes: &[u8], signs: &[&[u8]]) -> bool {
     signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
-}
-
-/// The id that the name of a session's file is.
-fn named_by_file(session: &Session) -> Vec<String> {
-    session.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).into_iter().collect()
 }

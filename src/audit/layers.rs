@@ -1,5 +1,5 @@
-//! The file layer beside the sessions: checkpoint indexes, each judged by itself, and sessions that only one of the two layers
-//! knows (K818).
+//! The file layer beside the sessions: checkpoint indexes, each judged by itself, and what a session and its index or its
+//! backups say to each other (K812, K816 to K819).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -9,7 +9,9 @@ use super::mend::{self, Mend};
 use crate::checkpoint::model::Count;
 use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
+use crate::rules::agent::Judged;
 use crate::rules::checkpoints::{Unpartnered, add_lines, index_findings, unpartnered_layers};
+use crate::session::{Session, Shape};
 use crate::store::{Discovery, FileEntry, FileKind, Source};
 use crate::text::Text;
 
@@ -84,6 +86,22 @@ pub(super) fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<Str
 /// The files of a discovery that are checkpoint indexes.
 pub fn indexes(discovery: &Discovery) -> Vec<u32> {
     (0..).zip(&discovery.files).filter(|(_, f)| f.kind == FileKind::CheckpointIndex).map(|(n, _)| n).collect()
+}
+
+/// What one session and its file layer say to each other. `store` is the home that the session lies in.
+///
+/// # Errors
+/// Whatever the system says while the session's rows are read again.
+pub fn of_session(
+    session: &Session,
+    agent: &dyn Judged,
+    store: Option<&Path>,
+    places: usize,
+) -> io::Result<Vec<Finding>> {
+    if session.shape != Shape::Main {
+        return Ok(Vec::new());
+    }
+    agent.check_files(session, store, places)
 }
 
 /// K818 for each store that has both layers: sessions that only one of them knows. `changed` are the ids, own and traced,

@@ -43,7 +43,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
     let (registrations, unread) = liveness::registrations(&discovery);
     let order = largest_first(&discovery, is_session);
-    let (collector, usage) = (StoreCollector::default(), Mutex::new(StoreUsage::default()));
+    let (collector, usage) = (StoreCollector::new(agents::JUDGES), Mutex::new(StoreUsage::default()));
     let run = Run {
         discovery: &discovery,
         options,
@@ -72,7 +72,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now, |dialect| agents::of(dialect))
+        check_store(&discovery, collector, &registrations, options.now)
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
@@ -142,7 +142,7 @@ fn zero_fields(
     checkpoints: &[layers::IndexAudit],
 ) -> Vec<FieldVerdict> {
     let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
-    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(dialect));
+    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(agents::of(dialect)));
     checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
     let mut verdicts = census.judge(&[], |_| None);
     verdicts.retain(|field| field.occurrences == 0);
@@ -183,12 +183,13 @@ fn checkpoints(
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
     let one = |n: u32| {
-        let source = discovery.open(&discovery.files[n as usize])?;
+        let file = &discovery.files[n as usize];
+        let source = discovery.open(file)?;
         let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
         let (mut first, mut again) = (Sums::default(), Recount::default());
-        if options.again.is_some() {
+        if let (Some(_), Some(dialect)) = (options.again, file.dialect) {
             count_index(&index, audit.agent_sees(), &mut first);
-            again.add_index(&source)?;
+            again.add_index(agents::of(dialect), &source)?;
         }
         Ok((index, first, again))
     };
@@ -302,7 +303,7 @@ impl Run<'_> {
         let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
-        for finding in agent.file_layer(session, store, self.options.places)? {
+        for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
@@ -317,11 +318,11 @@ impl Run<'_> {
             }
         }
         self.collector.add(session, n, self.discovery, live);
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, context.usage);
-        sum.census.add(session, &Tally::of(session, usize::MAX), || agent.known_by(session));
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, agent, context.usage);
+        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, n, session, &source)?;
+            sum.recount.add(fault, n, (session, agent), &source)?;
         }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(session, sum.versions.entry(root).or_default());

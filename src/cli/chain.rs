@@ -13,10 +13,10 @@ use super::status::Status;
 use crate::agents;
 use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
-use crate::audit::{self, PLACES, keep};
+use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::{self, Chain, Mode, Stop, linear};
-use crate::checkpoint::anchor::{Anchor, last_prompts};
+use crate::checkpoint::anchors::{self, Anchor};
 use crate::finding::Rule;
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
@@ -135,7 +135,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     };
     let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
     let beside = match rule.map(|rule| rule.code) {
-        Some(code) if code.starts_with('K') => agents::of_session(session).file_layer(session, home, PLACES)?,
+        Some(code) if code.starts_with('K') => layers::of_session(session, agent, home, PLACES)?,
         _ => Vec::new(),
     };
     let autopsy = rule.map(|rule| Autopsy::new(rule, session, request, audit.findings().iter().chain(&beside)));
@@ -205,8 +205,7 @@ fn finding_named(code: &str) -> Result<&'static Rule, Failure> {
 
 /// The last prompts with their snapshots.
 fn anchors_of(session: &Session, home: Option<&Path>) -> anyhow::Result<Vec<Anchor>> {
-    agents::of_session(session)
-        .anchors(session, home, &last_prompts(session))?
+    anchors::anchors(session, agents::of_session(session), home)?
         .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.dialect.agent())).into())
 }
 

@@ -12,7 +12,7 @@ use super::style::{Style, dim, strong};
 use super::table::Grid;
 use super::words::{counted, moment, number, paragraph};
 use crate::agents;
-use crate::checkpoint::anchor::Anchor;
+use crate::checkpoint::anchors::Anchor;
 use crate::text::Text;
 
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ use crate::audit::SessionAudit;
 use crate::audit::elsewhere::Seen;
 use crate::chain::linear::Linear;
 use crate::chain::survey::{Branch, Break, Survey};
-use crate::checkpoint::anchor::Anchor;
+use crate::checkpoint::anchors::Anchor;
 use crate::record::facts::{Id, NO_TIME};
 use crate::record::reread::Reread;
 use crate::record::view::{self, BlockView};

@@ -1,25 +1,24 @@
-//! Claude Code: copies of files, and undo.
+//! Claude Code: whole files as they were, `file-history/<session>/`, named by rows of the session.
 
 use std::io;
 use std::path::Path;
 
-use super::{Claude, anchors};
-use crate::agents::named_by_file;
+use super::{Claude, file_history};
 use crate::checkpoint::agent::FileLayer;
-use crate::checkpoint::anchor::Anchor;
+use crate::checkpoint::anchors::Anchor;
 use crate::session::Session;
 
 impl FileLayer for Claude {
-    fn known_by(&self, session: &Session) -> Vec<String> {
-        named_by_file(session)
-    }
-
     fn changed_files(&self, _: &Session) -> bool {
         false
     }
 
-    fn anchors(&self, session: &Session, home: Option<&Path>, prompts: &[u32]) -> io::Result<Option<Vec<Anchor>>> {
-        anchors::anchors(session, home, prompts).map(Some)
+    fn known_by(&self, session: &Session) -> Vec<String> {
+        session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).into_iter().collect()
+    }
+
+    fn anchors(&self, session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Option<Vec<Anchor>>> {
+        file_history::anchors(session, store, prompts).map(Some)
     }
 
     fn anchors_note(&self) -> &'static str {

@@ -39,8 +39,8 @@ impl Home for Claude {
 
     fn home_sign(&self, folder: &Look<'_>) -> Option<Certainty> {
         // A folder named `projects` is common, so what is in it must bear the agent's own names.
-        let project =
-            folder.any("projects", |entry| layout::is_slug(entry.name()) && entry.within(layout::is_project_file));
+        let project = folder
+            .any("projects", |entry| layout::has_slug_form(entry.name()) && entry.within(layout::is_project_file));
         project.then_some(Certainty::Names)
     }
 

@@ -44,7 +44,7 @@ pub(super) fn file(within: Part, name: &[u8], names: &Names<'_>) -> Named {
 }
 
 /// Every character of a path outside `[A-Za-z0-9]` becomes a dash.
-pub(super) fn is_slug(name: &[u8]) -> bool {
+pub(super) fn has_slug_form(name: &[u8]) -> bool {
     name.contains(&b'-') && name.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-')
 }
 

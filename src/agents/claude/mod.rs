@@ -1,16 +1,22 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
-mod anchors;
+mod cleanup;
+mod file_history;
 mod files;
 mod home;
-mod layers;
 mod layout;
+mod list;
 mod loader;
 mod meter;
+mod names;
 mod records;
+mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_foreign;
+mod rules_queue;
+mod rules_store;
 mod sniff;
 mod writer;
 

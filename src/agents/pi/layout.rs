@@ -101,6 +101,6 @@ pub(super) fn is_put_aside(name: &[u8]) -> bool {
 }
 
 /// `--…--`, as pi encodes a working directory.
-fn is_encoded(name: &[u8]) -> bool {
+pub(super) fn is_encoded(name: &[u8]) -> bool {
     name.len() >= 4 && name.starts_with(b"--") && name.ends_with(b"--")
 }

@@ -1,16 +1,20 @@
 //! pi and the agents that keep its records: `id` and `parentId`, versions 1 to 3.
 
 use crate::dialect::{Dialect, Identity};
+use crate::rules::store::agent::StoreWords;
 
 mod files;
 mod home;
 mod layout;
 mod loader;
 mod meter;
+mod names;
 mod records;
+mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_store;
 mod sniff;
 mod writer;
 
@@ -22,6 +26,14 @@ pub(super) struct Pi {
     layout: &'static layout::Layout,
     /// Whether a `leaf` record says which leaf is resumed.
     leaf_records: bool,
+    /// What it does with what other agents' stores have, too.
+    store_words: &'static StoreWords,
+    /// Whether its list of sessions is an index of its own.
+    lists_by_index: bool,
+    /// What it does with a session whose entries have ids although its version has none.
+    unversioned_ids: &'static str,
+    /// The id that a file's name gives.
+    named_id: fn(&[u8]) -> Option<&[u8]>,
 }
 
 static PI_ITSELF: Identity = Identity {
@@ -41,8 +53,25 @@ static OPENCLAW_ITSELF: Identity = Identity {
 };
 
 /// pi itself.
-pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, identity: &PI_ITSELF, layout: &layout::PI, leaf_records: false };
+pub(super) static PI: Pi = Pi {
+    dialect: Dialect::Pi,
+    identity: &PI_ITSELF,
+    layout: &layout::PI,
+    leaf_records: false,
+    store_words: &rules_store::PI_WORDS,
+    lists_by_index: false,
+    unversioned_ids: "gives every entry a new id in file order when it opens it: branches are lost",
+    named_id: names::timed_id,
+};
 
 /// OpenClaw: pi's records, its own leaf rule.
-pub(super) static OPENCLAW: Pi =
-    Pi { dialect: Dialect::Openclaw, identity: &OPENCLAW_ITSELF, layout: &layout::OPENCLAW, leaf_records: true };
+pub(super) static OPENCLAW: Pi = Pi {
+    dialect: Dialect::Openclaw,
+    identity: &OPENCLAW_ITSELF,
+    layout: &layout::OPENCLAW,
+    leaf_records: true,
+    store_words: &rules_store::OPENCLAW_WORDS,
+    lists_by_index: true,
+    unversioned_ids: "goes by the ids",
+    named_id: names::uuid_or_timed_id,
+};

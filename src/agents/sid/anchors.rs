@@ -1,12 +1,12 @@
-//! What a rewind of sid-code finds. It keeps its rewind points in memory: they are put together here from the time of each
-//! prompt, the snapshots that the session names, and the index.
+//! The last prompts of a session and the snapshots that a rewind to them goes to. sid-code keeps its rewind points in
+//! memory; they are put together here from the prompt's time, the ids that the session names, and the index.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use super::layers::{indexes, known_by};
-use crate::checkpoint::anchor::Anchor;
+use super::files::{CHANGES, known_by};
+use crate::checkpoint::anchors::Anchor;
 use crate::checkpoint::model::snapshot_number;
 use crate::checkpoint::moves::{Moves, Rewind};
 use crate::checkpoint::{Audit, Options};
@@ -14,10 +14,11 @@ use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME};
 use crate::record::value::Value;
 use crate::session::Session;
+use crate::store::Source;
 use crate::text::Text;
 
-/// What a rewind to each of these prompts finds.
-pub(super) fn anchors(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Vec<Anchor>> {
+/// Each of these prompts.
+pub(super) fn of(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Vec<Anchor>> {
     let named = named_before(session)?;
     let layer = store.map(|store| index(store, session)).transpose()?.flatten();
     let moves = layer.as_ref().and_then(Moves::new);
@@ -57,7 +58,7 @@ pub(super) fn anchors(session: &Session, store: Option<&Path>, prompts: &[u32]) 
 
 /// The lines on which the session says that files were changed, in file order, with the last snapshot named there.
 fn named_before(session: &Session) -> io::Result<Vec<(u32, Option<Text>)>> {
-    let key = session.facts.names.find(b"file_changes");
+    let key = session.facts.names.find(CHANGES);
     let mut named = Vec::new();
     if key == 0 {
         return Ok(named);
@@ -74,8 +75,11 @@ fn named_before(session: &Session) -> io::Result<Vec<(u32, Option<Text>)>> {
 
 /// The index of a session, judged: the first that is there among those of the ids that it is known by.
 fn index(store: &Path, session: &Session) -> io::Result<Option<Audit>> {
-    let ids = known_by(session);
-    let Some((id, source)) = indexes(store, &ids).next() else { return Ok(None) };
-    let audit = Audit::of(&source, Some(id), &Options { verify: true, ..Options::default() })?;
-    Ok(Some(audit).filter(|audit| audit.outcome.not_read().is_none()))
+    for id in known_by(session).iter().filter(|id| !id.is_empty() && !id.contains(['/', '\\'])) {
+        let path = store.join("checkpoints").join(id).join("index.json");
+        let Ok(source) = Source::open(&path) else { continue };
+        let audit = Audit::of(&source, Some(id), &Options { verify: true, ..Options::default() })?;
+        return Ok(Some(audit).filter(|audit| audit.outcome.not_read().is_none()));
+    }
+    Ok(None)
 }

@@ -100,6 +100,5 @@ mod tests {
         assert!(!has_side_name(ID.as_bytes(), &names));
         assert!(!has_side_name(b"some-name", &names));
         assert!(!has_side_name(b"", &names));
-        assert!(is_session_id(b"20260301-090000-00000219") && is_session_id(b"00000219") && !is_session_id(b"notes"));
     }
 }

@@ -84,7 +84,7 @@ pub struct Survey {
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
     let order = largest_first(discovery, is_session_or_index);
-    let collector = StoreCollector::default();
+    let collector = StoreCollector::new(agents::JUDGES);
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, one_leaf: true, meter };
     let mut first = work.all(&order, Work::look);
     first.leaf_in.sort();

@@ -28,7 +28,7 @@ pub struct World {
 impl World {
     /// The world of what was collected.
     pub fn new(discovery: &Discovery, collector: StoreCollector, registrations: &[Registration], now: i64) -> Self {
-        let report = check_store(discovery, collector.clone(), registrations, now, |d| agents::of(d));
+        let report = check_store(discovery, collector.clone(), registrations, now);
         let elsewhere = report.elsewhere.clone();
         World { collector, registrations: registrations.to_vec(), now, findings: findings(report), elsewhere }
     }
@@ -37,7 +37,7 @@ impl World {
     pub fn ask<T>(&self, discovery: &Discovery, file: u32, live: bool, ask: impl FnOnce(StoreRules<'_>) -> T) -> T {
         let with = |session: &Session| {
             let collector = self.collector.with(session, file, discovery, live);
-            findings(check_store(discovery, collector, &self.registrations, self.now, |d| agents::of(d)))
+            findings(check_store(discovery, collector, &self.registrations, self.now))
         };
         ask(StoreRules { now: &self.findings, with: &with })
     }

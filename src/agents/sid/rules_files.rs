@@ -1,31 +1,26 @@
-//! What a session of sid-code and its checkpoints say to each other.
+//! What a session of sid-code and its index say to each other (K812, K816).
 
 use std::io;
 use std::path::Path;
 
+use super::files::{CHANGES, changed_files};
 use crate::checkpoint::layers::{Held, destructive_word};
 use crate::checkpoint::model::{Index, IndexRead};
 use crate::finding::Finding;
 use crate::record::again;
-use crate::record::facts::{Kind, flag};
+use crate::record::facts::{Block, BlockKind, Kind, flag};
 use crate::record::value::Value;
 use crate::rules::checkpoints::{Change, ChangedBy, Named, unknown_snapshots, unprotected_changes};
-use crate::session::{Session, Shape};
+use crate::session::Session;
 use crate::store::Source;
 
-/// Whether a session says that it changed files.
-pub(super) fn changed_files(session: &Session) -> bool {
-    let key = session.facts.names.find(b"file_changes");
-    key != 0 && session.facts.records.iter().any(|r| r.kind == Kind::Metadata && r.agent == key)
-}
-
-/// What is found where they do not agree.
-pub(super) fn findings(session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>> {
-    if session.shape != Shape::Main || !changed_files(session) {
+/// Finds it; `store` is the home that the session lies in.
+pub(super) fn check(session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>> {
+    if !changed_files(session) {
         return Ok(Vec::new());
     }
     let names = &session.facts.names;
-    let (changes_key, trace_key) = (names.find(b"file_changes"), names.find(b"trace_session_id"));
+    let (changes_key, trace_key) = (names.find(CHANGES), names.find(b"trace_session_id"));
     let mut ids: Vec<String> = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).into_iter().collect();
     let (mut named, mut changes) = (Vec::new(), Vec::new());
     for (n, record) in (0..).zip(&session.facts.records) {
@@ -60,9 +55,9 @@ pub(super) fn findings(session: &Session, store: Option<&Path>, places: usize) -
 /// Shell commands that may destroy files without a snapshot.
 fn calls(session: &Session, n: u32, changes: &mut Vec<Change>) -> io::Result<()> {
     let record = session.record(n);
-    let shell = |b: &crate::record::facts::Block| {
+    let shell = |b: &Block| {
         let name = session.facts.names.get(b.name).unwrap_or_default();
-        b.kind == crate::record::facts::BlockKind::Call && matches!(name, b"bash" | b"shell" | b"Bash")
+        b.kind == BlockKind::Call && matches!(name, b"bash" | b"shell" | b"Bash")
     };
     if record.has(flag::LOSSY) || !session.facts.blocks_of(record).iter().any(shell) {
         return Ok(());
@@ -84,20 +79,15 @@ fn calls(session: &Session, n: u32, changes: &mut Vec<Change>) -> io::Result<()>
     Ok(())
 }
 
-/// The indexes that are there for these sessions.
-pub(super) fn indexes<'a>(home: &Path, ids: &'a [String]) -> impl Iterator<Item = (&'a str, Source)> {
-    let folder = home.join("checkpoints");
-    let plain = ids.iter().filter(|id| !id.is_empty() && !id.contains(['/', '\\']));
-    plain.filter_map(move |id| Some((id.as_str(), Source::open(&folder.join(id).join("index.json")).ok()?)))
-}
-
 /// An index that is beyond the limits.
 struct NotRead;
 
 /// What the indexes of these sessions hold: the first that is there.
 fn held(store: Option<&Path>, ids: &[String]) -> io::Result<Result<Option<Held>, NotRead>> {
     let Some(store) = store else { return Ok(Ok(None)) };
-    for (id, source) in indexes(store, ids) {
+    for id in ids.iter().filter(|id| !id.is_empty() && !id.contains(['/', '\\'])) {
+        let path = store.join("checkpoints").join(id).join("index.json");
+        let Ok(source) = Source::open(&path) else { continue };
         match Index::read(&source, Some(id))? {
             IndexRead::Readable(index) => return Ok(Ok(Some(Held::of(&index)))),
             IndexRead::TooLarge { .. } => return Ok(Err(NotRead)),
@@ -105,15 +95,4 @@ fn held(store: Option<&Path>, ids: &[String]) -> io::Result<Result<Option<Held>,
         }
     }
     Ok(Ok(None))
-}
-
-/// The ids that a session is known by: its file's name and the processes that resumed it.
-pub(super) fn known_by(session: &Session) -> Vec<String> {
-    let mut ids: Vec<String> = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).into_iter().collect();
-    let key = session.facts.names.find(b"trace_session_id");
-    if key != 0 {
-        let traces = session.facts.records.iter().filter(|r| r.kind == Kind::Metadata && r.agent == key);
-        ids.extend(traces.filter_map(|r| again::field(&session.source, r, &["value"])).map(|t| t.lossy()));
-    }
-    ids
 }

@@ -1,12 +1,16 @@
 //! The last prompts of a session, each with the snapshot that a rewind to it goes to, and whether that brings the files
-//! back. Nothing of this stands in a transcript: its agent puts it together from what the session and the file layer say.
+//! back. Nothing of this stands in a transcript: each agent puts it together in its own way.
 
+use std::io;
+use std::path::Path;
+
+use super::agent::FileLayer;
 use crate::chain::shape::is_prompt;
 use crate::record::facts::{Record, flag};
 use crate::session::Session;
 use crate::text::Text;
 
-/// How many prompts are looked at.
+/// So many prompts are looked at; agents keep no more rewind points.
 pub const PROMPTS: usize = 30;
 
 /// A prompt, and what a rewind to it finds.
@@ -14,9 +18,9 @@ pub const PROMPTS: usize = 30;
 pub struct Anchor {
     /// The prompt's record.
     pub record: u32,
-    /// The snapshot that the agent goes to. None: there is none.
+    /// The snapshot that a rewind to it goes to. None: there is none.
     pub snapshot: Option<Text>,
-    /// Whether what it goes to was there and is gone: the snapshot, or something that it names.
+    /// Whether what it goes to was there and is gone: the snapshot, or a copy that it names.
     pub evicted: bool,
     /// Files that a rewind to it has to bring back, and those of them that it would not; none where the file layer cannot
     /// be seen.
@@ -30,9 +34,12 @@ impl Anchor {
     }
 }
 
-/// The last prompts on the adopted chain, oldest first.
-pub fn last_prompts(session: &Session) -> Vec<u32> {
+/// The last prompts on the adopted chain, oldest first. None where the agent keeps no file layer.
+///
+/// # Errors
+/// Whatever the system says while records or the file layer are read.
+pub fn anchors(session: &Session, agent: &dyn FileLayer, store: Option<&Path>) -> io::Result<Option<Vec<Anchor>>> {
     let typed = |r: &Record| is_prompt(&session.facts, r) && !r.has(flag::NOT_TYPED);
     let prompts: Vec<u32> = session.chain.adopted.iter().copied().filter(|&n| typed(session.record(n))).collect();
-    prompts[prompts.len().saturating_sub(PROMPTS)..].to_vec()
+    agent.anchors(session, store, &prompts[prompts.len().saturating_sub(PROMPTS)..])
 }
