@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
+use super::keep;
 use super::spread::{Failed, spread};
-use super::{keep, layers};
 use crate::agents;
-use crate::metrics::catalogue::Catalogue;
+use crate::metrics::agent::Metering;
+use crate::metrics::catalogue::{self, Catalogue};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::checkpoints::holds_snapshot;
 use crate::metrics::paths::{AllPaths, PathWalk};
@@ -73,13 +74,14 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     let walks = question.all_paths || !question.more.is_empty();
     let run = Run { discovery: &discovery, stdin, walks, meter };
     let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
+    let words = catalogue::words(agents::ALL.iter().map(|agent| *agent as &'static dyn Metering));
     let (mut all, mut paths, mut shown) = (Sum::default(), AllPaths::default(), AllPaths::default());
     for part in parts {
         if !question.more.is_empty() {
-            paths.merge(part.walk.named(true));
+            paths.merge(part.walk.named(true, &words));
         }
         if question.all_paths {
-            shown.merge(part.walk.named(question.as_written));
+            shown.merge(part.walk.named(question.as_written, &words));
         }
         all.files += part.files;
         all.records += part.records;
@@ -118,7 +120,7 @@ impl Run<'_> {
         let file = &self.discovery.files[n as usize];
         let path = self.discovery.path(file);
         if let Some(dialect) = file.dialect {
-            sum.census.unread(dialect);
+            sum.census.unread(agents::of(dialect));
         }
         why.tell(path, &mut sum.errors, &mut sum.defects);
     }
@@ -141,17 +143,12 @@ impl Run<'_> {
         };
         let folder = self.discovery.folder(file);
         let source = open(self.discovery, self.stdin, file)?;
-        let session = Session::read_unlinked(
-            path,
-            source,
-            agents::reader(dialect, shape_of(file.kind)),
-            shape_of(file.kind),
-            self.meter,
-        )?;
+        let agent = agents::reader(dialect, shape_of(file.kind));
+        let session = Session::read_unlinked(path, source, agent, shape_of(file.kind), self.meter)?;
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;
-        sum.census.add(&session, &tally, || layers::known_by(&session));
+        sum.census.add(&session, agent, &tally, || agent.known_by(&session));
         if let Some(folder) = folder {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }

@@ -10,6 +10,7 @@ use super::files::{add_stdin, is_session_or_index, largest_first, open, read_aga
 use super::keep;
 use super::spread::{Failed, spread};
 use crate::agents;
+use crate::metrics::agent::Metering;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -199,7 +200,10 @@ impl Run<'_> {
         if file.kind == FileKind::CheckpointIndex {
             let source = self.discovery.open(file)?;
             sum.checkpoints.add(&source)?;
-            return if self.again.is_some() { sum.recount.add_index(&source) } else { Ok(()) };
+            return match file.dialect.filter(|_| self.again.is_some()) {
+                Some(dialect) => sum.recount.add_index(agents::of(dialect), &source),
+                None => Ok(()),
+            };
         }
         let path = self.discovery.path(file);
         let Some(dialect) = file.dialect else {
@@ -212,24 +216,24 @@ impl Run<'_> {
         let agent = agents::reader(dialect, shape_of(file.kind));
         let session = Session::read_unlinked(path, given, agent, shape_of(file.kind), self.meter)?;
         let usage = SessionUsage::of(&session, agent);
-        sum.session(n, &session, &usage);
+        sum.session(n, &session, agent, &usage);
         if session.shape == Shape::Main {
             sum.projects.insert(file.folder);
         }
         if let Some(folder) = folder {
             keep::versions(&session, sum.versions.entry(folder.root).or_default());
         }
-        self.shared(n, &session, &usage, sum);
+        self.shared(n, &session, agent, &usage, sum);
         if let Some(fault) = self.again {
-            sum.recount.add(fault, n, &session, &source)?;
+            sum.recount.add(fault, n, (&session, agent), &source)?;
         }
         Ok(())
     }
 
-    fn shared(&self, n: u32, session: &Session, usage: &SessionUsage, sum: &mut Sum) {
-        let records = Records::of(session);
+    fn shared(&self, n: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage, sum: &mut Sum) {
+        let records = Records::of(session, agent);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.usage.add(n, session, usage);
+        shared.usage.add(n, session, agent, usage);
         shared.stream.add(n, session, &records.tally);
         for row in &usage.rows {
             let model = shared.usage.number(&row.model);
@@ -242,7 +246,7 @@ impl Run<'_> {
 }
 
 impl Sum {
-    fn session(&mut self, n: u32, session: &Session, usage: &SessionUsage) {
+    fn session(&mut self, n: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage) {
         let kind = match session.shape {
             Shape::Main => "main",
             Shape::Sidechain => "sidechain",
@@ -250,7 +254,7 @@ impl Sum {
             Shape::Legacy => "legacy",
         };
         *self.kinds.entry(kind).or_default() += 1;
-        self.self_check.look(n, session);
+        self.self_check.look(n, session, agent);
         self.sizes.add(session.source.size());
         self.more_disagreements += usage.more[1];
         for found in &usage.disagreements {

@@ -19,7 +19,6 @@ use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
 use crate::agents;
 use crate::checkpoint::Options as IndexOptions;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
@@ -42,7 +41,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
     let (registrations, unread) = liveness::registrations(&discovery);
     let order = largest_first(&discovery, is_session);
-    let (collector, usage) = (StoreCollector::default(), Mutex::new(StoreUsage::default()));
+    let (collector, usage) = (StoreCollector::new(agents::JUDGES), Mutex::new(StoreUsage::default()));
     let run = Run {
         discovery: &discovery,
         options,
@@ -71,7 +70,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now, |dialect| agents::of(dialect))
+        check_store(&discovery, collector, &registrations, options.now)
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
@@ -94,7 +93,8 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let zero_fields = zero_fields(sum.census, &discovery, &order, &sessions, &checkpoints);
     if !meter.stopped() {
         let figures = rules::usage::check_store(&usage, &discovery).into_iter();
-        let figures = figures.chain(rules::census::check_store(&zero_fields, &discovery));
+        let figures =
+            figures.chain(rules::census::check_store(&zero_fields, &discovery, |d| agents::of(d).counted_as()));
         store.extend(figures.filter(|f| options.gate.keeps(f)));
     }
     let in_indexes = checkpoints.iter().flat_map(|index| &index.findings);
@@ -118,12 +118,12 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
 }
 
-/// A repair of a session that Claude Code will delete by the time of its file is named with a new time for it.
+/// A repair of a session that its agent will delete by the time of its file is named with a new time for it.
 fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: &Discovery) {
     let going = |f: &&Finding| f.deletion.is_some() && f.severity == Severity::Info;
     let files = store.iter().filter(going).filter_map(|f| f.deletion.as_ref()).flat_map(|deletion| &deletion.files);
     let of_store: BTreeSet<&str> = files.map(String::as_str).collect();
-    for session in sessions.iter_mut().filter(|s| s.dialect == Dialect::Claude) {
+    for session in sessions.iter_mut().filter(|s| agents::of(s.dialect).deletes_by_file_time()) {
         let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
         let own = session.findings().iter().any(|f| going(&f));
         let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
@@ -142,7 +142,7 @@ fn zero_fields(
     checkpoints: &[layers::IndexAudit],
 ) -> Vec<FieldVerdict> {
     let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
-    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(dialect));
+    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(agents::of(dialect)));
     checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
     let mut verdicts = census.judge(&[], |_| None);
     verdicts.retain(|field| field.occurrences == 0);
@@ -183,12 +183,13 @@ fn checkpoints(
 ) -> Vec<layers::IndexAudit> {
     let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
     let one = |n: u32| {
-        let source = discovery.open(&discovery.files[n as usize])?;
+        let file = &discovery.files[n as usize];
+        let source = discovery.open(file)?;
         let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
         let (mut first, mut again) = (Sums::default(), Recount::default());
-        if options.again.is_some() {
+        if let (Some(_), Some(dialect)) = (options.again, file.dialect) {
             count_index(&index, audit.agent_sees(), &mut first);
-            again.add_index(&source)?;
+            again.add_index(agents::of(dialect), &source)?;
         }
         Ok((index, first, again))
     };
@@ -240,7 +241,7 @@ struct Sum {
     defects: Vec<(PathBuf, String)>,
     totals: Totals,
     versions: BTreeMap<u32, BTreeSet<String>>,
-    /// sid-code: of each store the ids of sessions that changed files, own and traced.
+    /// Of each store the ids of sessions that changed files, own and traced.
     changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
     /// Ids of processes that resumed a session.
     traced: Vec<String>,
@@ -302,26 +303,26 @@ impl Run<'_> {
         let session = context.session;
         let mut audit = keep::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
-        for finding in layers::of_session(session, store, self.options.places)? {
+        for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
                 join::add(&mut audit, finding);
             }
         }
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let ids = layers::known_by(session);
+        if session.shape == Shape::Main {
+            let ids = agent.known_by(session);
             sum.traced.extend(ids.iter().skip(1).cloned());
-            if let (Some(store), true) = (store, layers::changed_files(session)) {
+            if let (Some(store), true) = (store, agent.changed_files(session)) {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
         self.collector.add(session, n, self.discovery, live);
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, context.usage);
-        sum.census.add(session, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, agent, context.usage);
+        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, n, session, &source)?;
+            sum.recount.add(fault, n, (session, agent), &source)?;
         }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
             keep::versions(session, sum.versions.entry(root).or_default());

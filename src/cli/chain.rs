@@ -12,12 +12,12 @@ use super::options::{Output, Policy, Reading};
 use super::status::Status;
 use crate::agents;
 use crate::agents::registry;
-use crate::audit::anchors::{self, Anchor};
 use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
-use crate::chain::{self, Chain, Mode, Stop, linear};
+use crate::chain::{Chain, Mode, Stop, linear};
+use crate::checkpoint::anchors::{self, Anchor};
 use crate::finding::{Family, Rule};
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         examined = examined.following(chain);
     }
     let Examined { session, request, .. } = &examined;
-    let survey = Survey::new(session.dialect, &session.facts, &session.graph, &session.chain);
+    let survey = Survey::new(session.agent, &session.facts, &session.graph, &session.chain);
     let seen = seen_elsewhere(&input, session, &survey, arguments, &meter)?;
     let mut versions = BTreeSet::new();
     keep::versions(session, &mut versions);
@@ -136,7 +136,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     };
     let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
     let beside = match rule {
-        Some(rule) if rule.family() == Family::Checkpoints => layers::of_session(session, home, PLACES)?,
+        Some(rule) if rule.family() == Family::Checkpoints => layers::of_session(session, agent, home, PLACES)?,
         _ => Vec::new(),
     };
     let autopsy = rule.map(|rule| Autopsy::new(rule, session, request, audit.findings().iter().chain(&beside)));
@@ -206,7 +206,7 @@ fn finding_named(code: &str) -> Result<&'static Rule, Failure> {
 
 /// The last prompts with their snapshots.
 fn anchors_of(session: &Session, home: Option<&Path>) -> anyhow::Result<Vec<Anchor>> {
-    anchors::anchors(session, home)?
+    anchors::anchors(session, agents::of_session(session), home)?
         .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.dialect.agent())).into())
 }
 
@@ -234,7 +234,7 @@ fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
         ))
         .hint(format!("`{}` shows both", command(&session.path))));
     }
-    let chain = chain::load_from(session.dialect, facts, graph, leaf);
+    let chain = session.agent.load_from(facts, graph, leaf);
     let (at, gap) = match chain.stop {
         Stop::Root => return Ok(chain),
         Stop::MissingParent(n) => (n, Gap::Missing),
@@ -282,6 +282,7 @@ fn seen_elsewhere(
     let wanted: HashSet<Id> = missing.map(|broken| session.record(broken.child).parent).collect();
     let store = input.discovery.roots.first().and_then(|root| root.store.clone());
     let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
-    let discovery = store::discover(&[store], arguments.reading.dialect, &Environment::of_process());
+    let discovery =
+        store::discover(&[store], arguments.reading.dialect, &Environment::of_process(agents::HOMES), agents::HOMES);
     arguments.reading.with_jobs(|| elsewhere::seen_in(&discovery, &session.path, &wanted, meter))
 }

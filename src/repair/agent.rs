@@ -43,9 +43,6 @@ pub trait Writer: Judged {
     /// Which record of the path that is used goes below a leaf that `taker` took the path away from.
     fn below_leaf(&self, session: &Session, taker: u32, leaf: u32) -> Option<u32>;
 
-    /// In which order its loader walks the records, root first: what has a child on the way down.
-    fn walked(&self, session: &Session) -> Vec<u32>;
-
     /// Which edits give each of these open calls a result that says the outcome is unknown.
     ///
     /// # Errors

@@ -7,7 +7,6 @@ use std::io;
 use super::answer::{Job, Way, one};
 use super::edit::{Action, Edit};
 use super::text::Splice;
-use crate::chain::graph::is_node;
 use crate::finding::Fix;
 use crate::record::damage::{self, BOM, BadKind, Segment};
 use crate::record::facts::{BadLine, DefectKind, Kind};
@@ -75,7 +74,7 @@ fn split(job: &Job<'_>, bad: &BadLine, bytes: &[u8]) -> Edit {
     let own_line = |p: &Segment| {
         session.facts.hidden.iter().any(|h| {
             h.offset == bad.offset + p.start as u64
-                && is_node(session.dialect, h)
+                && session.agent.is_node(h)
                 && session.graph.find(h.id, &session.facts).is_some()
         })
     };

@@ -44,7 +44,7 @@ impl Relink {
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
 pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
-    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
         return Vec::new();
     };
     let id = |n: u32| match healed.origins[n as usize] {
@@ -87,7 +87,7 @@ pub fn mended(
     asked: impl Fn(&Link) -> bool,
 ) -> io::Result<Vec<Way>> {
     let session = job.session();
-    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
         return Ok(Vec::new());
     };
     let mut edits = before(&healed)?;

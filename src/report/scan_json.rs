@@ -12,8 +12,9 @@ use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::next::Next;
 use super::usage_json::TotalJson;
+use crate::agents;
 use crate::audit::layers::IndexAudit;
-use crate::audit::{self, Extra, Scan, SessionAudit, keep};
+use crate::audit::{self, Extra, Scan, SessionAudit};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
@@ -251,7 +252,7 @@ impl<'a> SessionJson<'a> {
         let file = discovery.files.get(session.file as usize);
         let path = file.map(|file| discovery.path(file)).unwrap_or_default();
         let extra = session.extra.as_deref();
-        let usual = keep::Format::usual(session.dialect);
+        let usual = agents::of(session.dialect).usual_format();
         let format = match extra {
             Some(Extra { stated, effective, by: Some(by), .. }) => {
                 FormatJson { stated: stated.clone(), effective: effective.clone(), by: by.name() }
@@ -260,7 +261,7 @@ impl<'a> SessionJson<'a> {
         };
         let id = extra
             .and_then(|extra| extra.session_id.clone())
-            .unwrap_or_else(|| ids::implied_id(&path, session.dialect, session.shape));
+            .unwrap_or_else(|| ids::implied_id(&path, agents::of(session.dialect), session.shape));
         let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
         let next = Next { path: &path, shape: session.shape, mends: session.mends() };

@@ -5,10 +5,10 @@
 use super::chain::View;
 use super::legal::{Case, Treatment};
 use super::messages::Wrong;
+use super::store::agent::Stored;
 use super::tools::{Held, Split, Tools};
 use super::{Collector, Context};
 use crate::finding::{Finding, Rule, Severity};
-use crate::predict::agent::Resume;
 use crate::record::agent::Cut;
 use crate::record::facts::{Block, Record};
 use crate::request::pairing::{Answer, Call, Pairing};
@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::text::Text;
 
 /// What this room has to know of an agent.
-pub trait Judged: Resume + Lines + Links + Calls + Messages {
+pub trait Judged: Stored + Lines + Links + Calls + Messages {
     /// What the agent does with what this rule finds, as `explain` tells it. None where it does nothing of its own.
     fn text(&self, code: &str) -> Option<&'static str>;
 

@@ -4,6 +4,7 @@
 //! or not decidable is one finding an agent; what was lost on the way is one a field, because each has its own way to look
 //! for. A part of a store (one session, a project's folder) is not judged: its zeros say nothing.
 
+use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
 use crate::metrics::census::{FieldVerdict, Verdict};
 use crate::store::{Discovery, Root};
@@ -15,13 +16,20 @@ pub static RULES: &[&Rule] = &[&CANNOT_OCCUR, &DID_NOT_OCCUR, &LOST_ON_THE_WAY, 
 const NAMED: usize = 20;
 
 /// Says what the census of a store found.
-pub fn check_store(verdicts: &[FieldVerdict], discovery: &Discovery) -> Vec<Finding> {
+///
+/// `counted_as` is the agent under whose name an agent's fields are counted.
+pub fn check_store(
+    verdicts: &[FieldVerdict],
+    discovery: &Discovery,
+    counted_as: impl Fn(Dialect) -> Dialect,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rest = verdicts;
     while let Some(first) = rest.first() {
         let (own, others) = rest.split_at(rest.partition_point(|v| v.dialect == first.dialect));
         rest = others;
-        let is_home = |root: &&Root| root.layout.is_home() && root.dialect.is_some_and(|d| first.is_about(d));
+        let is_home =
+            |root: &&Root| root.layout.is_home() && root.dialect.is_some_and(|d| counted_as(d) == first.dialect);
         let Some(root) = discovery.roots.iter().find(is_home) else { continue };
         let path = root.store.as_deref().unwrap_or(&root.path);
         for (rule, verdict) in [

@@ -2,9 +2,9 @@
 
 use include_dir::{Dir, include_dir};
 
+use super::load::is_visible;
 use super::{Claude, rules_calls, rules_chain};
 use crate::agents::wire;
-use crate::chain::claude::is_visible;
 use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::record::agent::Cut;
 use crate::record::facts::{Block, BlockKind, Record, flag};

@@ -6,7 +6,6 @@ use uuid::Uuid;
 
 use super::Claude;
 use crate::agents::wire;
-use crate::chain::{Mode, claude};
 use crate::record::again;
 use crate::record::facts::{BlockKind, Kind};
 use crate::record::value::Value;
@@ -16,7 +15,7 @@ use crate::repair::content::{Open, insert_behind, raw_id};
 use crate::repair::edit::Edit;
 use crate::repair::links::{quoted, session_id};
 use crate::repair::made;
-use crate::session::{Session, Shape};
+use crate::session::Session;
 
 mod answers;
 
@@ -45,15 +44,6 @@ impl Writer for Claude {
 
     fn below_leaf(&self, _: &Session, taker: u32, _: u32) -> Option<u32> {
         Some(taker)
-    }
-
-    fn walked(&self, session: &Session) -> Vec<u32> {
-        match (session.chain.mode, session.chain.leaf) {
-            (Mode::Tree, Some(leaf)) if session.shape == Shape::Main => {
-                claude::walk(&session.facts, &session.graph, leaf).0
-            }
-            _ => session.chain.adopted.clone(),
-        }
     }
 
     /// One user row behind the response and the results that it has, so that all stand in one turn.

@@ -44,10 +44,6 @@ impl Writer for Pi {
         Some(taker)
     }
 
-    fn walked(&self, session: &Session) -> Vec<u32> {
-        session.chain.adopted.clone()
-    }
-
     /// One toolResult entry a call, in a chain behind the results that there are.
     fn results(&self, job: &Job<'_>, open: &Open<'_>) -> io::Result<Vec<Edit>> {
         let &Open { walk, record: n, content, calls } = open;

@@ -46,10 +46,6 @@ impl Writer for Sid {
         if taker > leaf { Some(taker) } else { session.chain.adopted.iter().copied().find(|&n| n > leaf) }
     }
 
-    fn walked(&self, session: &Session) -> Vec<u32> {
-        session.chain.adopted.clone()
-    }
-
     /// All calls of a message are answered in one record: the next one, when it holds some of the results already.
     fn results(&self, job: &Job<'_>, open: &Open<'_>) -> io::Result<Vec<Edit>> {
         let &Open { walk, record: n, content, calls } = open;

@@ -84,7 +84,7 @@ pub struct Survey {
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
     let order = largest_first(discovery, is_session_or_index);
-    let collector = StoreCollector::default();
+    let collector = StoreCollector::new(agents::JUDGES);
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, one_leaf: true, meter };
     let mut first = work.all(&order, Work::look);
     first.leaf_in.sort();
@@ -277,7 +277,7 @@ impl Work<'_> {
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let dialect = file.dialect.unwrap_or(Dialect::Sid);
+        let Some(dialect) = file.dialect else { return Ok(()) };
         let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =

@@ -27,7 +27,7 @@ pub(super) fn alone(job: &Job<'_>, targets: &Targets) -> Targets {
     let sent: BTreeSet<u32> = request.rows.iter().map(|r| r.record).collect();
     let facts = &session.facts;
     // What lies before a boundary is never sent again: a half that stands there is no partner.
-    let survey = Survey::new(session.dialect, facts, &session.graph, &session.chain);
+    let survey = Survey::new(session.agent, facts, &session.graph, &session.chain);
     let behind = |n: u32| survey.reason(n) == Some(Reason::BeforeBoundary);
     let aside = (0..).zip(&facts.records).filter(|&(n, _)| !sent.contains(&n) && !behind(n)).map(|(_, r)| r);
     let mut elsewhere: BTreeSet<(bool, u64)> = BTreeSet::new();
@@ -135,7 +135,7 @@ pub struct Open<'a> {
 /// A result in the agent's own shape for each open call.
 pub(super) fn answer(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
     let session = job.session();
-    let walk = job.agent.walked(session);
+    let walk = session.agent.walked(&session.facts, &session.graph, &session.chain);
     let mut edits = Vec::new();
     for (n, blocks) in targets.iter() {
         let Some(content) = Content::read(session, session.record(n))? else { continue };
@@ -286,7 +286,7 @@ fn id_of_result<'a>(job: &Job<'_>, n: u32, place: u32, root: Value<'a>) -> Optio
 pub(super) fn displaced(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
     let Examined { session, request: sent, .. } = job.examined;
     let pairing = Pairing::new(session, sent);
-    let walk = job.agent.walked(session);
+    let walk = session.agent.walked(&session.facts, &session.graph, &session.chain);
     let place: BTreeMap<u32, usize> = walk.iter().enumerate().map(|(i, &n)| (n, i)).collect();
     // One record a step: the links of the next one depend on where this one went.
     for result in pairing.results.iter().filter(|r| matches!(r.state, State::After | State::Before) && r.call != NONE) {

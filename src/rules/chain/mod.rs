@@ -7,7 +7,7 @@
 mod boundaries;
 mod branches;
 mod links;
-mod loading;
+pub(crate) mod loading;
 
 use super::{Collector, Context};
 use crate::chain::heal::{Broken, Healed, heal};
@@ -42,7 +42,7 @@ pub(crate) use links::{
     CYCLE, MISSING_ID, MISSING_PARENT, PARENT_AFTER_CHILD, PROGRESS_PARENT, REPEATED_RECORD, SELF_PARENT, SIDE_PARENT,
 };
 pub use links::{in_other_session, same_bytes};
-pub(crate) use loading::{MISSING_HEADER, NOT_LOADABLE};
+pub(crate) use loading::MISSING_HEADER;
 
 /// Findings that say why two branches lie beside each other.
 pub(crate) static FORKS: &[&Rule] = &[&STRAY_LEAF, &branches::SECOND_WRITER, &EXTRA_ROOT, &SIDE_PARENT];
@@ -78,8 +78,8 @@ pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Healed> {
         loading::document(context, found);
         return None;
     }
-    let shape = Shape::new(session.dialect, &session.facts, &session.graph, &session.chain);
-    let healed = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source);
+    let shape = Shape::new(session.agent, &session.facts, &session.graph, &session.chain);
+    let healed = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source);
     let view = View { context, shape, healed };
     links::check(&view, found);
     branches::check(&view, found);

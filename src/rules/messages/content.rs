@@ -3,7 +3,7 @@
 use super::{BLANK_TEXT, EMPTY_CONTENT, EMPTY_TEXT, WRONG_SHAPE};
 use crate::finding::{Finding, Rule};
 use crate::record::facts::{Block, BlockKind, Record, block, flag};
-use crate::request::{CleanupPass, Role, WHOLE, is_thinking, role};
+use crate::request::{CleanupPass, Role, WHOLE, is_thinking};
 use crate::rules::Context;
 use crate::rules::legal::{Case, Does, NOTED, Treatment, Weight, effect};
 use crate::session::Session;
@@ -25,7 +25,7 @@ impl Turns {
         let mut open = None;
         for (row, r) in (0..).zip(rows) {
             on_chain[r.record as usize] = true;
-            let speaker = match role(session, session.record(r.record)) {
+            let speaker = match context.request.role(session, r.record) {
                 Role::Model(_) => Some(r.turn),
                 _ => None,
             };
@@ -42,8 +42,7 @@ impl Turns {
 /// Whether a turn is the model's.
 pub(super) fn is_response(context: &Context<'_>, span: (u32, u32)) -> bool {
     let session = context.session;
-    let record = session.record(context.request.rows[span.0 as usize].record);
-    matches!(role(session, record), Role::Model(_))
+    matches!(context.request.role(session, context.request.rows[span.0 as usize].record), Role::Model(_))
 }
 
 /// The blocks of a turn, with their rows and places.
@@ -78,7 +77,7 @@ fn treatment(context: &Context<'_>, rule: &Rule, row: u32, place: u32) -> Treatm
         Some(CleanupPass::FailedTurns | CleanupPass::UnansweredPrompt) => NOTED,
         fate => {
             let record = context.session.record(sent.rows[row as usize].record);
-            context.agent.void(record, (rule == &BLANK_TEXT), fate.is_some())
+            context.agent.void(record, rule == &BLANK_TEXT, fate.is_some())
         }
     }
 }
@@ -124,7 +123,7 @@ fn texts(context: &Context<'_>, span: (u32, u32), cases: &mut Vec<Case>) {
         let cut = alone && is_response(context, span) && is_cut_off(context, span);
         let here = match here {
             // Beside other blocks the client drops a blank text; what was cut off says nothing yet.
-            _ if (rule == &BLANK_TEXT) && (!alone || cut) => NOTED,
+            _ if rule == &BLANK_TEXT && (!alone || cut) => NOTED,
             (Weight::Healed, _) if !alone => NOTED,
             here => here,
         };
@@ -202,7 +201,7 @@ fn shapes(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>) {
 }
 
 pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
-    let wrong = Wrong::ALL.get(case.detail as usize).filter(|_| (case.rule == &WRONG_SHAPE));
+    let wrong = Wrong::ALL.get(case.detail as usize).filter(|_| case.rule == &WRONG_SHAPE);
     let finding = match wrong {
         Some(wrong) => finding.fact("what", wrong.name()),
         None => finding,

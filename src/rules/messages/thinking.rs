@@ -82,7 +82,7 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
     let session = context.session;
     let record = session.record(case.record);
     let mut finding = finding;
-    if (case.rule == &BAD_SIGNATURE) {
+    if case.rule == &BAD_SIGNATURE {
         let blocks = context.request.blocks(&session.facts, case.record);
         let none = blocks.get(case.block as usize).is_some_and(|b| b.flags & block::NO_ID != 0);
         finding = finding.fact("signature", if none { "missing" } else { "foreign" });

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::finding::Finding;
 use crate::record::facts::{BlockKind, block, flag};
-use crate::request::clean::is_nameless;
+use crate::request::pairing::is_nameless;
 use crate::request::pairing::{Again, Call, NONE, Pairing, State};
-use crate::request::{CleanupPass, IdMap, Role, role};
+use crate::request::{CleanupPass, IdMap, Role};
 use crate::rules::legal::{self, Case, Does, IN_FLIGHT, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::{Collector, Context, counted};
 
@@ -31,7 +31,7 @@ impl Judged {
         let session = context.session;
         let sent = context.request;
         let pairing = if sent.rows.is_empty() { Pairing::default() } else { Pairing::new(session, sent) };
-        let model = |r: &&crate::request::Row| matches!(role(session, session.record(r.record)), Role::Model(_));
+        let model = |r: &&crate::request::Row| matches!(sent.role(session, r.record), Role::Model(_));
         let last = sent.rows.iter().rev().find(model).map_or(u32::MAX, |r| r.turn);
         let ends = sent.rows.last().is_some_and(|r| r.turn <= last.saturating_add(1));
         let mut judged =
@@ -222,7 +222,7 @@ impl Judged {
             finding = finding.fact("tool", names.text(b.name));
         }
         let line = |row: u32| session.record(sent.rows[row as usize].record).line;
-        if (case.rule == &ORPHAN_TOOL_USE) {
+        if case.rule == &ORPHAN_TOOL_USE {
             let call = &self.pairing.calls[case.detail as usize];
             let class = context.agent.tools().class(&names.text(b.name));
             finding = finding.fact("side_effect", class.name());

@@ -3,7 +3,6 @@
 use std::io;
 
 use crate::agents::pi::rules::REPEATED_HEADER;
-use crate::chain::graph::is_node;
 use crate::chain::heal::{Evidence, kept_branch};
 use crate::finding::Fix;
 use crate::record::again;
@@ -35,7 +34,7 @@ fn raw(text: &[u8], key: &str) -> String {
 /// A header that is not there is made from the file's name, its folder and its first record.
 fn header(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
-    let first = session.facts.records.iter().find(|r| is_node(session.dialect, r));
+    let first = session.facts.records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first else { return Ok(Vec::new()) };
     let text = again::text(&session.source, first)?;
     let stem = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
@@ -99,7 +98,7 @@ fn kept_range(job: &Job<'_>) -> io::Result<Vec<Way>> {
 /// The other half is left out by a context edit, as pi does itself.
 fn edit_out(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
-    let walk = job.agent.walked(session);
+    let walk = session.agent.walked(&session.facts, &session.graph, &session.chain);
     let Some(&last_edit) = walk.iter().rev().find(|&&n| session.record(n).kind == Kind::ContextEdit) else {
         return Ok(Vec::new());
     };

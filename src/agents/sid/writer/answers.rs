@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use crate::chain::graph::{MISSING, is_node};
+use crate::chain::graph::MISSING;
 use crate::chain::heal::{Broken, Evidence, Healed, Origin, start_below};
 use crate::chain::walk;
 use crate::finding::Fix;
@@ -119,7 +119,7 @@ fn start(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
     let records = &session.facts.records;
     let started = records.iter().any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID));
-    let first = records.iter().find(|r| is_node(session.dialect, r));
+    let first = records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first.filter(|_| !started) else { return Ok(Vec::new()) };
     let text = again::text(&session.source, first)?;
     let raw =

@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Around;
-use super::states::{Outcome, State, counted, is_blank, quoted};
+use crate::predict::Around;
+use crate::predict::states::{Outcome, State, counted, is_blank, quoted};
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
@@ -167,7 +167,7 @@ fn local(path: &str) -> Option<&Path> {
 /// The id under which the agent keeps what belongs to the session.
 fn id(session: &Session) -> String {
     let inside = ids::session_id(session).map(|id| id.lossy());
-    inside.unwrap_or_else(|| ids::implied_id(&session.path, session.dialect, session.shape).lossy())
+    inside.unwrap_or_else(|| ids::implied_id(&session.path, session.agent, session.shape).lossy())
 }
 
 /// A small text file; none when there is none.
