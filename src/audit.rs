@@ -4,11 +4,10 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
-pub mod elsewhere;
+mod attribute;
 pub mod fields;
 mod files;
-mod join;
-pub mod keep;
+pub mod id_lookup;
 pub mod layers;
 pub mod library;
 mod live;
@@ -18,6 +17,7 @@ pub mod mend;
 pub mod repair;
 mod scan;
 mod spread;
+pub mod summary;
 mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -150,7 +150,7 @@ impl Run<'_> {
         sum.records += tally.records;
         sum.census.add(&session, agent, &tally, || agent.known_by(&session));
         if let Some(folder) = folder {
-            keep::versions(&session, sum.versions.entry(folder.root).or_default());
+            summary::versions(&session, sum.versions.entry(folder.root).or_default());
         }
         if self.walks && session.shape != Shape::Legacy {
             let mut lines = session.source.lines();

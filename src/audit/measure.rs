@@ -221,7 +221,7 @@ impl Run<'_> {
             sum.projects.insert(file.folder);
         }
         if let Some(folder) = folder {
-            keep::versions(&session, sum.versions.entry(folder.root).or_default());
+            summary::versions(&session, sum.versions.entry(folder.root).or_default());
         }
         self.shared(n, &session, agent, &usage, sum);
         if let Some(fault) = self.again {

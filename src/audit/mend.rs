@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::finding::{Finding, Fix, Rule, Severity, loud};
 use crate::repair::agent::Writer;
 use crate::repair::answer::Job;

@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use super::files::{add_stdin, is_session, largest_first, open, read_again, shape_of};
 use super::spread::{Failed, spread};
 use super::{Options, Scan, SessionAudit, Totals};
-use super::{join, keep, layers, live, measure};
+use super::{attribute, layers, live, measure, summary};
 use crate::agents;
 use crate::checkpoint::Options as IndexOptions;
 use crate::finding::{Finding, Severity};
@@ -74,7 +74,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
-    let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
+    let mut store = attribute::attribute(&mut sessions, report, &discovery, &options.gate);
     touch_what_goes(&mut sessions, &store, &discovery);
     let mut of_indexes = Sums::default();
     let checkpoints = checkpoints(&discovery, options, meter, &mut errors, (&mut of_indexes, &mut sum.recount));
@@ -301,13 +301,13 @@ impl Run<'_> {
         let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live, self.options.now, self.options.places);
         let session = context.session;
-        let mut audit = keep::judge(n, &context, &self.options.gate);
+        let mut audit = summary::judge(n, &context, &self.options.gate);
         let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
         for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
-                join::add(&mut audit, finding);
+                attribute::add(&mut audit, finding);
             }
         }
         if session.shape == Shape::Main {
@@ -325,7 +325,7 @@ impl Run<'_> {
             sum.recount.add(fault, n, (session, agent), &source)?;
         }
         if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
-            keep::versions(session, sum.versions.entry(root).or_default());
+            summary::versions(session, sum.versions.entry(root).or_default());
         }
         audit.try_mends((examined, agent), self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);

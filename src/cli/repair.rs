@@ -22,7 +22,7 @@ use super::options::{self, Output, Reading};
 use super::status::Status;
 use crate::agents::{self, registry};
 use crate::audit::is_session_or_index;
-use crate::audit::repair::world::World;
+use crate::audit::repair::store_context::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
 use crate::commit::tidy::CAP;
 use crate::commit::{self, Journal, Run};

@@ -22,7 +22,7 @@ use crate::rules::gate::Gate;
 /// Health of whole stores: every layer, every session, two verdicts each.
 ///
 /// RESUME says what the agent's own loader would bring back: full, partial (so many messages of so many) or none. API
-/// says whether the next prompt would be answered: ok, healed (the agent drops or makes up something before it sends),
+/// says whether the next prompt would be answered: ok, recovered (the agent drops or makes up something before it sends),
 /// refused, in flight, or unknown.
 ///
 /// Without PATH, every agent's home on this machine is read: $SID_CONFIG_DIR or ~/.sid-code, $CLAUDE_CONFIG_DIR or

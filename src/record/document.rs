@@ -95,7 +95,7 @@ pub fn read(source: &Source, agent: &'static dyn Records) -> io::Result<(Facts, 
             }
         }
     }
-    facts.raw.hits = memchr::memmem::find_iter(&bytes, super::pass::TOOL_RESULT).count() as u64;
+    facts.raw.hits = memchr::memmem::find_iter(&bytes, super::parse::TOOL_RESULT).count() as u64;
     // The records are messages of a document: they have no types and no fields of their own.
     facts.type_counts.clear();
     facts.types.clear();

@@ -13,11 +13,11 @@ use super::answer::{Job, Way, one};
 use super::edit::{Action, Edit};
 use super::links::{Relink, quoted, set_member};
 use super::worse::TakenBack;
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::chain::walk;
 use crate::finding::{Fix, Rule};
-use crate::record::again;
 use crate::record::facts::{Id, flag};
+use crate::record::reread;
 use crate::rules::chain::{
     CYCLE, EXTRA_ROOT, MISSING_ID, MISSING_PARENT, PARENT_AFTER_CHILD, SELF_PARENT, SIDE_PARENT, STRAY_LEAF,
 };
@@ -128,7 +128,7 @@ fn below(job: &Job<'_>, child: u32, parent: u32) -> io::Result<Option<Edit>> {
     let Some(id) = session.id(parent).map(|id| id.lossy()).filter(|_| !record.has(flag::LOSSY)) else {
         return Ok(None);
     };
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let key = job.agent.names().parent;
     let Some(splice) = set_member(&text, record.offset, key, &quoted(&id)) else { return Ok(None) };
     let line = Some(u64::from(record.line));

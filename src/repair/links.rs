@@ -1,6 +1,6 @@
 //! Edits of the class `links`: ids and parent pointers, line order, and dropping a record of which an equal copy stays.
 //!
-//! New parents are those of `chain::heal`, so that what the verdict promised is what a repair does.
+//! New parents are those of `chain::recover`, so that what the verdict promised is what a repair does.
 
 use std::collections::HashMap;
 use std::io;
@@ -11,11 +11,11 @@ use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal};
+use crate::chain::recover::{Broken, Evidence, Link, Origin, Recovered, recover};
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::chain::{MISSING_ID, rule_of};
 use crate::session::Session;
@@ -44,14 +44,15 @@ impl Relink {
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
 pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
-    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(recovered) = recover(session.agent, &session.facts, &session.graph, &session.chain, &session.source)
+    else {
         return Vec::new();
     };
-    let id = |n: u32| match healed.origins[n as usize] {
+    let id = |n: u32| match recovered.origins[n as usize] {
         Origin::MadeUp => None,
-        _ => again::id(&session.source, &healed.records[n as usize]).map(|t| t.lossy()),
+        _ => reread::id(&session.source, &recovered.records[n as usize]).map(|t| t.lossy()),
     };
-    let read = healed.links.iter().filter(|l| l.evidence == Evidence::Legible);
+    let read = recovered.links.iter().filter(|l| l.evidence == Evidence::Legible);
     read.filter_map(|l| Some((id(l.child)?, id(l.parent?)?))).collect()
 }
 
@@ -83,16 +84,17 @@ pub fn with_and_without_legible(job: &Job<'_>, ways: impl Fn(&Relink) -> io::Res
 pub fn mended(
     job: &Job<'_>,
     relink: &Relink,
-    before: impl Fn(&Healed) -> io::Result<Vec<Edit>>,
+    before: impl Fn(&Recovered) -> io::Result<Vec<Edit>>,
     asked: impl Fn(&Link) -> bool,
 ) -> io::Result<Vec<Way>> {
     let session = job.session();
-    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(recovered) = recover(session.agent, &session.facts, &session.graph, &session.chain, &session.source)
+    else {
         return Ok(Vec::new());
     };
-    let mut edits = before(&healed)?;
+    let mut edits = before(&recovered)?;
     // A link to a record without an id is made in one step with the ids: neither is of use alone.
-    let is_nameless = |n: u32| match healed.origins[n as usize] {
+    let is_nameless = |n: u32| match recovered.origins[n as usize] {
         Origin::Record(n) => !session.record(n).has(flag::ID_STRING),
         Origin::Hidden(_) | Origin::MadeUp => false,
     };
@@ -100,14 +102,14 @@ pub fn mended(
         let sure = l.evidence != Evidence::Nearest || relink.nearest;
         rule_of(l.broken) == job.rule && sure && l.parent.is_some_and(is_nameless)
     };
-    let named = job.rule == &MISSING_ID || healed.links.iter().any(needs_name);
+    let named = job.rule == &MISSING_ID || recovered.links.iter().any(needs_name);
     // Ids that are given in this same step: a link may name one.
     let mut given: HashMap<u32, String> = HashMap::new();
     if named {
         let wanting = wanting(session);
-        for &n in &healed.named {
-            if let Origin::Record(m) = healed.origins[n as usize]
-                && let Some((edit, id)) = give_id(job, &healed, &wanting, n, m)?
+        for &n in &recovered.named {
+            if let Origin::Record(m) = recovered.origins[n as usize]
+                && let Some((edit, id)) = give_id(job, &recovered, &wanting, n, m)?
             {
                 edits.push(edit);
                 given.insert(m, id);
@@ -118,8 +120,8 @@ pub fn mended(
         let rule = rule_of(l.broken);
         rule == job.rule || (named && rule == &MISSING_ID)
     };
-    for link in healed.links.iter().filter(answers).filter(|l| asked(l)) {
-        edits.extend(new_parent(job, &healed, link, relink, &given)?);
+    for link in recovered.links.iter().filter(answers).filter(|l| asked(l)) {
+        edits.extend(new_parent(job, &recovered, link, relink, &given)?);
     }
     Ok(one(edits))
 }
@@ -133,7 +135,7 @@ fn wanting(session: &Session) -> HashMap<Id, u32> {
 /// Gives a record without an id the one that its child names, or one made from its bytes.
 fn give_id(
     job: &Job<'_>,
-    healed: &Healed,
+    recovered: &Recovered,
     wanting: &HashMap<Id, u32>,
     n: u32,
     m: u32,
@@ -143,12 +145,12 @@ fn give_id(
     if record.has(flag::LOSSY) {
         return Ok(None);
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let names = job.agent.names();
-    let wanted = healed.records[n as usize].id;
+    let wanted = recovered.records[n as usize].id;
     let child = wanting.get(&wanted).copied().filter(|c| *c > m);
     let id = match child {
-        Some(child) => again::field(&session.source, session.record(child), &[names.parent]).map(|t| t.lossy()),
+        Some(child) => reread::field(&session.source, session.record(child), &[names.parent]).map(|t| t.lossy()),
         None => Some(made::id(job.agent, &session_id(session), &text, &MISSING_ID)),
     };
     let Some(id) = id else { return Ok(None) };
@@ -163,13 +165,13 @@ fn give_id(
 
 fn new_parent(
     job: &Job<'_>,
-    healed: &Healed,
+    recovered: &Recovered,
     link: &Link,
     relink: &Relink,
     given: &HashMap<u32, String>,
 ) -> io::Result<Option<Edit>> {
     let session = job.session();
-    let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
+    let Origin::Record(child) = recovered.origins[link.child as usize] else { return Ok(None) };
     let record = session.record(child);
     let own = session.id(child).map(|id| id.lossy());
     if relink.elsewhere.iter().any(|(id, _)| *id == record.parent) && link.broken == Broken::MissingParent {
@@ -179,7 +181,7 @@ fn new_parent(
     let legible = named(&relink.legible);
     let parent = match (legible.as_ref(), link.parent) {
         (Some(id), _) => Some(id.clone()),
-        (None, Some(p)) => match healed.origins[p as usize] {
+        (None, Some(p)) => match recovered.origins[p as usize] {
             Origin::Record(p) => match session.id(p).map(|t| t.lossy()).or_else(|| given.get(&p).cloned()) {
                 Some(id) => Some(id),
                 // It gets its id in another step.
@@ -200,7 +202,7 @@ fn new_parent(
     if record.has(flag::LOSSY) {
         return Ok(None);
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let key = job.agent.names().parent;
     let value = parent.as_deref().map_or_else(|| "null".to_owned(), quoted);
     let Some(splice) = set_member(&text, record.offset, key, &value) else { return Ok(None) };
@@ -228,7 +230,7 @@ pub fn copies_of(job: &Job<'_>, asked: impl Fn(u32, u32) -> bool) -> io::Result<
         let (first, second) = (session.record(a), session.record(b));
         if !asked(a, b)
             || first.length != second.length
-            || again::text(&session.source, first)? != again::text(&session.source, second)?
+            || reread::text(&session.source, first)? != reread::text(&session.source, second)?
         {
             continue;
         }
@@ -251,10 +253,10 @@ pub fn headers(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
     let mut headers = session.facts.records.iter().filter(|r| r.kind == Kind::Start);
     let Some(first) = headers.next() else { return Ok(Vec::new()) };
-    let text = again::text(&session.source, first)?;
+    let text = reread::text(&session.source, first)?;
     let mut edits = Vec::new();
     for again in headers {
-        if again::text(&session.source, again)? == text {
+        if reread::text(&session.source, again)? == text {
             let (start, end) = whole_line(session, again)?;
             edits.push(
                 Edit::quarantine(job.rule, Fix::Links, Action::DropCopy, start, end - start)

@@ -13,7 +13,7 @@ use super::text::{Splice, Text};
 use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, no_longer, tail_gone, worse};
 use super::{leaf, links, places};
 use crate::chain::Mode;
-use crate::chain::heal::{Evidence, answers_to_nothing};
+use crate::chain::recover::{Evidence, answers_to_nothing};
 use crate::finding::{Finding, Fix, Rule, Severity, loud};
 use crate::record::facts::{Id, flag};
 use crate::rules::chain::{MISSING_ID, MISSING_PARENT};
@@ -315,14 +315,14 @@ pub(super) fn stays(findings: &[Finding], options: &Options) -> Vec<Finding> {
 pub fn state(examined: &Examined, options: &Options) -> State {
     let session = &examined.session;
     let context = Context::new(examined, options.live, options.now, usize::MAX);
-    let (mut findings, healed) = rules::session_findings(&context);
+    let (mut findings, recovered) = rules::session_findings(&context);
     for finding in findings.iter_mut().filter(|f| f.is(&MISSING_PARENT)) {
         let parent = finding.missing_parent.as_ref().map(|parent| Id::of(parent.as_bytes()));
         if let Some((_, other)) = options.relink.elsewhere.iter().find(|(id, _)| Some(*id) == parent) {
             *finding = rules::chain::in_other_session(finding, other);
         }
     }
-    let resume = rules::resume::judge(&context, &findings, healed.as_ref());
+    let resume = rules::resume::judge(&context, &findings, recovered.as_ref());
     let (api, api_rules) = rules::legal::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| Back::of(session.record(n))).collect();
     let refused = session.chain.refusal.is_some();

@@ -1,17 +1,17 @@
 //! The RESUME verdict: made from findings and from the mended session, never beside them.
 
 use super::Context;
-use crate::chain::heal::Healed;
+use crate::chain::recover::Recovered;
 use crate::chain::walk::Inherited;
 use crate::finding::{Finding, Loss};
 use crate::record::facts::{Kind, flag};
 use crate::verdict::{Lawful, Resume, ResumeVerdict};
 
 /// The verdict on one session, from its findings and from what an undamaged file would bring back.
-pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
+pub fn judge(context: &Context<'_>, findings: &[Finding], recovered: Option<&Recovered>) -> Resume {
     let session = context.session;
     let loaded = count(session.chain.messages.len());
-    let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
+    let mended = recovered.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
     let verdict = match findings.iter().map(|f| f.loss).max().unwrap_or(Loss::Nothing) {
         Loss::All => ResumeVerdict::None,
         Loss::Some => ResumeVerdict::Partial,

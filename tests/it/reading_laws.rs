@@ -35,8 +35,8 @@ fn judge(bytes: &[u8]) {
             }
             let examined = Examined::of(session, agent);
             let context = Context::new(&examined, false, 0, 20);
-            let (findings, healed) = rules::session_findings(&context);
-            let resume = rules::resume::judge(&context, &findings, healed.as_ref());
+            let (findings, recovered) = rules::session_findings(&context);
+            let resume = rules::resume::judge(&context, &findings, recovered.as_ref());
             assert!(resume.expected >= resume.loaded, "{dialect}: more came back than was expected");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Claude;
 use crate::record::facts::{BlockKind, Id, Kind, Record, block, flag};
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::request::agent::Sender;
 use crate::request::pairing::Pairing;
 use crate::request::{IdMap, Role, WHOLE};
@@ -74,7 +74,7 @@ pub(super) fn snapshot(session: &Session, held: &Held, record: u32, block: u32) 
 }
 
 fn names(session: &Session, row: &Record, path: &str) -> bool {
-    let Ok(text) = again::text(&session.source, row) else { return false };
+    let Ok(text) = reread::text(&session.source, row) else { return false };
     let Some(value) = Value::parse(&text) else { return false };
     // Paths below the working directory are written relative to it.
     let same = |key: &str| key == path || (!key.is_empty() && path.ends_with(&format!("/{key}")));
@@ -87,7 +87,7 @@ fn names(session: &Session, row: &Record, path: &str) -> bool {
 
 /// The first kept record whose call has no result among the kept ones or behind the boundary, or the other way round.
 fn torn_preserve(session: &Session, pairing: &Pairing, boundary: u32) -> Option<u32> {
-    let text = again::text(&session.source, session.record(boundary)).ok()?;
+    let text = reread::text(&session.source, session.record(boundary)).ok()?;
     let uuids = Value::parse(&text)?.at(&["compactMetadata", "preservedMessages", "uuids"])?;
     let kept: Vec<u32> =
         uuids.items().iter().filter_map(|v| session.graph.find(Id::of(v.text()?.as_bytes()), &session.facts)).collect();

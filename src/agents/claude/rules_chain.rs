@@ -5,8 +5,8 @@ use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::shape::{Below, NOWHERE};
 use crate::chain::walk::up;
 use crate::finding::{Fact, Fix, Rule, Severity};
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::Collector;
 use crate::rules::chain::{STRAY_LEAF, View, same_bytes};
@@ -75,7 +75,7 @@ struct Kept {
 }
 
 fn kept(view: &View<'_>, record: &Record) -> Option<Kept> {
-    let text = again::text(&view.context.session.source, record).ok()?;
+    let text = reread::text(&view.context.session.source, record).ok()?;
     let meta = Value::parse(&text)?.get("compactMetadata")?;
     let id = |v: Option<Value<'_>>| v.and_then(|v| v.text()).map(|t| Id::of(t.as_bytes()));
     let segment = meta.get("preservedSegment");
@@ -112,7 +112,7 @@ fn pointers(view: &View<'_>, found: &mut Collector) {
             }
         }
         if record.has(flag::LOGICAL_PARENT) && found.wants(&DANGLING_BOUNDARY_POINTER) {
-            let named = again::field(&session.source, record, &["logicalParentUuid"]);
+            let named = reread::field(&session.source, record, &["logicalParentUuid"]);
             if named.is_some_and(|t| graph.find(Id::of(t.as_bytes()), facts).is_none()) {
                 found.add(
                     DANGLING_BOUNDARY_POINTER
@@ -249,7 +249,7 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     let session = view.context.session;
     let facts = &session.facts;
     let row = facts.records.iter().rfind(|r| r.kind == Kind::LastPrompt)?;
-    let named = again::field(&session.source, row, &["leafUuid"])?;
+    let named = reread::field(&session.source, row, &["leafUuid"])?;
     let id = Id::of(named.as_bytes());
     let named_record = session.graph.find(id, facts)?;
     let first =

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use super::Claude;
 use crate::agents::wire;
-use crate::record::again;
 use crate::record::facts::{BlockKind, Kind};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::agent::{Names, Writer};
 use crate::repair::answer::{Answer, Job};
@@ -70,7 +70,7 @@ impl Writer for Claude {
             .iter()
             .filter_map(|key| Some(format!(r#""{key}":{},"#, content.raw(key)?)))
             .collect();
-        let anchor_text = again::text(&session.source, session.record(anchor))?;
+        let anchor_text = reread::text(&session.source, session.record(anchor))?;
         let time = Value::parse(&anchor_text).and_then(|v| v.get("timestamp"));
         let time = time.map_or_else(|| "null".to_owned(), |v| String::from_utf8_lossy(v.raw()).into_owned());
         let line = format!(

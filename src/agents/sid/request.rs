@@ -38,7 +38,7 @@ impl Sender for Sid {
 
     /// Results in messages of another role than "user" count for nothing; a sidechain's "tool" is one.
     fn may_answer(&self, record: &Record) -> bool {
-        let user = record.kind == Kind::SideMessage || record.has(flag::ROLE_USER);
+        let user = record.kind == Kind::TranscriptMessage || record.has(flag::ROLE_USER);
         user && !record.has(flag::ROLE_ASSISTANT)
     }
 }

@@ -52,7 +52,7 @@ impl Writer for Sid {
         let session = job.session();
         let results = wire::results(calls);
         let behind = walk.iter().position(|&m| m == n).map(|i| &walk[i + 1..]).unwrap_or_default();
-        let speaks = |m: &u32| session.record(*m).is_message() || session.record(*m).kind == Kind::SideMessage;
+        let speaks = |m: &u32| session.record(*m).is_message() || session.record(*m).kind == Kind::TranscriptMessage;
         if let Some(next) = behind.iter().copied().find(speaks) {
             let record = session.record(next);
             let holds_results = session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
@@ -63,7 +63,7 @@ impl Writer for Sid {
                 return Ok(vec![edit.reason("beside the results of the same calls")]);
             }
         }
-        let side = session.record(n).kind == Kind::SideMessage;
+        let side = session.record(n).kind == Kind::TranscriptMessage;
         let id = made::id(self, &session_id(session), &content.text, job.rule);
         let time = content.raw("timestamp").unwrap_or_else(|| "null".to_owned());
         let (mark, results) = (made::mark(job.rule), results.join(","));

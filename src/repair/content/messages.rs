@@ -10,10 +10,10 @@ use super::array::Content;
 use super::lines::drop_records;
 use super::pairs::drop_blocks;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{BlockKind, Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::media;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::agent::Names;
 use crate::repair::answer::{Job, Way, one};
@@ -232,7 +232,7 @@ pub(in crate::repair) fn shapes(job: &Job<'_>) -> io::Result<Vec<Way>> {
         if record.has(flag::LOSSY) {
             continue;
         }
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(message) = Value::parse(&text).and_then(|v| v.get("message")).filter(|m| m.kind() == Json::Object)
         else {
             continue;

@@ -8,8 +8,8 @@ use super::array::Content;
 use super::lines::{drop_records, point, raw_id, raw_parent};
 use crate::chain::survey::{Reason, Survey};
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{BlockKind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::answer::{Job, Way};
 use crate::repair::edit::{Action, Edit};
@@ -250,7 +250,7 @@ pub(super) fn rename(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
 fn rename_result(job: &Job<'_>, n: u32, place: u32, new: &str) -> io::Result<Option<Edit>> {
     let session = job.session();
     let record = session.record(n);
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let Some(root) = Value::parse(&text).filter(|_| !record.has(flag::LOSSY)) else { return Ok(None) };
     Ok(id_of_result(job, n, place, root).map(|id| {
         let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
@@ -263,7 +263,7 @@ fn result_id(job: &Job<'_>, n: u32, place: u32, last: &mut Last) -> io::Result<O
     let Examined { session, request: sent, .. } = job.examined;
     let key = job.agent.names().call;
     if job.agent.is_result(session.record(n).kind) {
-        let text = again::text(&session.source, session.record(n))?;
+        let text = reread::text(&session.source, session.record(n))?;
         return Ok(Value::parse(&text).and_then(|root| root.at(&["message", key])?.string()));
     }
     let Some(content) = last.read(session, n)? else { return Ok(None) };
@@ -333,7 +333,7 @@ fn move_behind(job: &Job<'_>, walk: &[u32], at: usize, to: usize) -> io::Result<
     // The line moves with its new pointer inside: one splice takes it out, one puts it in.
     let (start, end) = whole_line(session, session.record(n))?;
     let (_, behind) = whole_line(session, session.record(anchor))?;
-    let text = again::text(&session.source, session.record(n))?;
+    let text = reread::text(&session.source, session.record(n))?;
     let Some(pointer) = set_member(&text, 0, job.agent.names().parent, &raw_id(job, anchor)?) else {
         return Ok(Vec::new());
     };

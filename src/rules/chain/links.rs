@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use super::View;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, breaks};
+use crate::chain::recover::{Broken, breaks};
 use crate::finding::{Cause, Finding, Fix, Rule, Severity};
-use crate::record::again;
 use crate::record::agent::Field;
 use crate::record::facts::{Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::rules::{Collector, counted};
 use crate::session::{Session, Shape};
 use crate::text::Text;
@@ -29,7 +29,7 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
 /// The id that a record names as its parent, read again from the file.
 pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<Text> {
     let session = view.context.session;
-    again::field(&session.source, session.record(n), &[parent_key(view)?])
+    reread::field(&session.source, session.record(n), &[parent_key(view)?])
 }
 
 fn parent_key(view: &View<'_>) -> Option<&'static str> {
@@ -206,7 +206,7 @@ fn repeats(view: &View<'_>, found: &mut Collector) {
 /// Whether two records are the same to the byte.
 pub fn same_bytes(session: &Session, a: u32, b: u32) -> bool {
     let (a, b) = (session.record(a), session.record(b));
-    let text = |r: &Record| again::text(&session.source, r).ok();
+    let text = |r: &Record| reread::text(&session.source, r).ok();
     a.length == b.length && a.kind == b.kind && text(a) == text(b)
 }
 

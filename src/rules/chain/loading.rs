@@ -4,7 +4,7 @@ use super::boundaries::KEPT_RANGE_LOST;
 use super::links::{MISSING_ID, REPEATED_RECORD};
 use super::{View, rule_of};
 use crate::chain::Refusal;
-use crate::chain::heal::{Broken, Origin};
+use crate::chain::recover::{Broken, Origin};
 use crate::finding::{Cause, Family, Finding, Fix, Loss, Place, Rule, Severity};
 use crate::rules::store::FOREIGN_RECORDS;
 use crate::rules::{Collector, Context, counted, lines};
@@ -40,25 +40,25 @@ pub(super) fn holds_message(context: &Context<'_>) -> bool {
 
 fn stops_short(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let Some(healed) = &view.healed else { return };
+    let Some(recovered) = &view.recovered else { return };
     if session.chain.refusal.is_some() || session.chain.messages.is_empty() {
         // C211 says it all.
         return;
     }
-    let lost: Vec<u32> = healed.lost(&session.chain).collect();
-    let expected = healed.expected(&session.chain);
+    let lost: Vec<u32> = recovered.lost(&session.chain).collect();
+    let expected = recovered.expected(&session.chain);
     let more = expected > session.chain.messages.len();
-    if lost.is_empty() || (!more && healed.foreign.is_empty()) {
+    if lost.is_empty() || (!more && recovered.foreign.is_empty()) {
         return;
     }
-    let records = healed.chain.adopted.len().saturating_sub(session.chain.adopted.len());
+    let records = recovered.chain.adopted.len().saturating_sub(session.chain.adopted.len());
     // The break that stands last in the file and whose child came back is where this loader stopped.
-    let came_back = |n: u32| healed.chain.adopted.contains(&n);
-    let link = healed.links.iter().rfind(|l| came_back(l.child));
-    let hidden = lost.iter().find(|&&n| matches!(healed.origins[n as usize], Origin::Hidden(_)));
+    let came_back = |n: u32| recovered.chain.adopted.contains(&n);
+    let link = recovered.links.iter().rfind(|l| came_back(l.child));
+    let hidden = lost.iter().find(|&&n| matches!(recovered.origins[n as usize], Origin::Hidden(_)));
     let cause = match (link, hidden) {
         (Some(link), _) => {
-            let line = u64::from(healed.records[link.child as usize].line);
+            let line = u64::from(recovered.records[link.child as usize].line);
             let at = |f: &&Finding| f.place.line == Some(line) && f.is(rule_of(link.broken));
             let told = found.so_far().iter().find(at);
             // A torn line is the cause of the missing parent that it leaves.
@@ -68,15 +68,15 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
                 .unwrap_or(Cause::at(rule_of(link.broken), line))
         }
         (None, Some(&n)) => {
-            let line = u64::from(healed.records[n as usize].line);
+            let line = u64::from(recovered.records[n as usize].line);
             let told = found.so_far().iter().find(|f| f.place.line == Some(line) && lines::HIDING.contains(&f.rule));
             told.map_or(Cause::at(&lines::SPLICED_LINE, line), Finding::as_cause)
         }
-        (None, None) if !healed.foreign.is_empty() => {
-            Cause::at(&FOREIGN_RECORDS, healed.records[healed.foreign[0] as usize].line)
+        (None, None) if !recovered.foreign.is_empty() => {
+            Cause::at(&FOREIGN_RECORDS, recovered.records[recovered.foreign[0] as usize].line)
         }
-        (None, None) => match (healed.named.first(), healed.spared, session.chain.kept_range_lost) {
-            (Some(&n), ..) => Cause::at(&MISSING_ID, healed.records[n as usize].line),
+        (None, None) => match (recovered.named.first(), recovered.spared, session.chain.kept_range_lost) {
+            (Some(&n), ..) => Cause::at(&MISSING_ID, recovered.records[n as usize].line),
             (None, Some((_, copy)), _) => Cause::at(&REPEATED_RECORD, session.record(copy).line),
             (None, None, Some(n)) => Cause::at(&KEPT_RANGE_LOST, session.record(n).line),
             (None, None, None) => Cause::Word("lost line"),
@@ -98,7 +98,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         ))
         .fact("messages_lost", lost.len())
         .fact("records_lost", records);
-    let breaks = healed.links.iter().filter(|l| l.broken != Broken::ExtraRoot).count();
+    let breaks = recovered.links.iter().filter(|l| l.broken != Broken::ExtraRoot).count();
     if breaks > 1 {
         finding = finding.fact("breaks", breaks);
     }
@@ -106,11 +106,11 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
 }
 
 fn place_of(view: &View<'_>, n: u32) -> Place {
-    let Some(healed) = &view.healed else { return Place::default() };
-    match healed.origins[n as usize] {
+    let Some(recovered) = &view.recovered else { return Place::default() };
+    match recovered.origins[n as usize] {
         Origin::Record(m) => view.context.place(m),
         Origin::Hidden(_) | Origin::MadeUp => {
-            let r = &healed.records[n as usize];
+            let r = &recovered.records[n as usize];
             Place::span(u64::from(r.line), r.offset, u64::from(r.length))
         }
     }

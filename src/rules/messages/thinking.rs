@@ -8,7 +8,7 @@ use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, block};
 use crate::request::{Api, CleanupPass, WHOLE, is_anthropic_model, is_thinking};
 use crate::rules::Context;
-use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
+use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, recovered};
 
 /// What is worded here.
 pub(super) static RULES: &[&Rule] = &[&THINKING_ONLY, &THINKING_MISPLACED, &BAD_SIGNATURE];
@@ -32,7 +32,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
         if only_thinks(context, span) && !is_cut_off(context, span) && !resumed.contains(&first.group()) {
             let dropped = sent.fate(span.1 - 1, WHOLE).is_some();
             let treatment =
-                if dropped { healed("{loader} drops the message when it loads") } else { (Weight::Warned, SENT) };
+                if dropped { recovered("{loader} drops the message when it loads") } else { (Weight::Warned, SENT) };
             cases.push(Case::new(&THINKING_ONLY, treatment, sent.rows[span.0 as usize].record, WHOLE));
         }
         for n in context.agent.reordered(context, span) {

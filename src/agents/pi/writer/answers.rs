@@ -3,10 +3,10 @@
 use std::io;
 
 use crate::agents::pi::rules::REPEATED_HEADER;
-use crate::chain::heal::{Evidence, kept_branch};
+use crate::chain::recover::{Evidence, kept_branch};
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way, one};
 use crate::repair::content::{Targets, insert_behind, raw_id};
@@ -36,7 +36,7 @@ fn header(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
     let first = session.facts.records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first else { return Ok(Vec::new()) };
-    let text = again::text(&session.source, first)?;
+    let text = reread::text(&session.source, first)?;
     let stem = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     // <time>_<id>.jsonl, or the id alone.
     let id = stem.split_once('_').map_or(stem.as_str(), |(_, id)| id);
@@ -71,7 +71,7 @@ fn kept_range(job: &Job<'_>) -> io::Result<Vec<Way>> {
     if record.has(flag::LOSSY) {
         return Ok(Vec::new());
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let edit = match kept_branch(&session.facts, &session.graph, n) {
         Some(tip) => {
             let Some(id) = session.id(tip) else { return Ok(Vec::new()) };
@@ -104,7 +104,7 @@ fn edit_out(job: &Job<'_>) -> io::Result<Vec<Way>> {
     };
     let (mut lines, mut parent, mut last) = (Vec::new(), raw_id(job, last_edit)?, String::new());
     for n in Targets::of(job).records().filter(|n| session.record(*n).kind == Kind::ToolMessage) {
-        let text = again::text(&session.source, session.record(n))?;
+        let text = reread::text(&session.source, session.record(n))?;
         let time = raw(&text, "timestamp");
         let id = made::id(job.agent, &session_id(session), &text, job.rule);
         lines.push(format!(

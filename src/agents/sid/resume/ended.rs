@@ -5,8 +5,8 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 use crate::predict::ended::{Crash, EndMark};
-use crate::record::again;
 use crate::record::facts::{Kind, Record};
+use crate::record::reread;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 
@@ -16,7 +16,7 @@ pub(super) fn end_mark(session: &Session) -> EndMark {
     match session.shape {
         Shape::Legacy => return EndMark::NeverWritten,
         Shape::Sidechain => {
-            let end = facts.records.iter().rev().find(|r| r.kind == Kind::SideEnd);
+            let end = facts.records.iter().rev().find(|r| r.kind == Kind::TranscriptEnd);
             return end.map_or(EndMark::Missing, |r| EndMark::On(r.line));
         }
         Shape::Main | Shape::Subagent => {}
@@ -45,7 +45,7 @@ pub(super) fn noted_process(session: &Session) -> Option<String> {
         return None;
     }
     let mut notes = facts.records.iter().rev().filter(|r| r.kind == Kind::Metadata && r.agent == trace);
-    notes.find_map(|r| again::field(&session.source, r, &["value"])).map(|id| id.lossy())
+    notes.find_map(|r| reread::field(&session.source, r, &["value"])).map(|id| id.lossy())
 }
 
 /// No snapshot is longer.

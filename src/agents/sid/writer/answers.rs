@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io;
 
 use crate::chain::graph::MISSING;
-use crate::chain::heal::{Broken, Evidence, Healed, Origin, start_below};
+use crate::chain::recover::{Broken, Evidence, Origin, Recovered, start_below};
 use crate::chain::walk;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way};
 use crate::repair::edit::{Action, Edit};
@@ -30,7 +30,7 @@ fn cycle(job: &Job<'_>) -> io::Result<Vec<Way>> {
         return with_and_without_legible(job, |relink| mended(job, relink, |_| Ok(Vec::new()), |_| true));
     };
     let record = session.record(n);
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let splice = set_member(&text, record.offset, "parentUuid", "null");
     let edit = splice.map(|s| job.edit(Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
     Ok(edit.into_iter().map(|e| vec![e]).collect())
@@ -38,15 +38,15 @@ fn cycle(job: &Job<'_>) -> io::Result<Vec<Way>> {
 
 /// No link changes: lines do.
 fn parent_after_child(job: &Job<'_>) -> io::Result<Vec<Way>> {
-    let moved = |healed: &Healed| in_order(job, healed);
+    let moved = |recovered: &Recovered| in_order(job, recovered);
     with_and_without_legible(job, |relink| mended(job, relink, moved, |link| link.broken != Broken::ParentBelow))
 }
 
 /// Records move so that each stands behind its parent, and as few of them as can be.
-fn in_order(job: &Job<'_>, healed: &Healed) -> io::Result<Vec<Edit>> {
+fn in_order(job: &Job<'_>, recovered: &Recovered) -> io::Result<Vec<Edit>> {
     let session = job.session();
-    let below = healed.links.iter().filter(|l| l.broken == Broken::ParentBelow);
-    let below = below.filter_map(|l| match healed.origins[l.child as usize] {
+    let below = recovered.links.iter().filter(|l| l.broken == Broken::ParentBelow);
+    let below = below.filter_map(|l| match recovered.origins[l.child as usize] {
         Origin::Record(n) => Some(n),
         Origin::Hidden(_) | Origin::MadeUp => None,
     });
@@ -121,7 +121,7 @@ fn start(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let started = records.iter().any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID));
     let first = records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first.filter(|_| !started) else { return Ok(Vec::new()) };
-    let text = again::text(&session.source, first)?;
+    let text = reread::text(&session.source, first)?;
     let raw =
         |key: &str| Value::parse(&text).and_then(|v| v.get(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned()));
     let time = raw("timestamp").unwrap_or_else(|| "null".to_owned());

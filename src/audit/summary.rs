@@ -17,9 +17,9 @@ const VERSIONS: usize = 100;
 pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (session, live) = (context.session, context.live);
     let agent = session.agent;
-    let (mut findings, healed) = rules::session_findings(context);
-    let resume = resume::judge(context, &findings, healed.as_ref());
-    drop(healed);
+    let (mut findings, recovered) = rules::session_findings(context);
+    let resume = resume::judge(context, &findings, recovered.as_ref());
+    drop(recovered);
     let (api, api_rules) = legal::api(context, &findings);
     // Only the whole store can tell a missing parent from one in another session. A gate that keeps the second and not the
     // first must not lose it before that is known.

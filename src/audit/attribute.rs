@@ -9,8 +9,8 @@ use crate::rules::gate::Gate;
 use crate::rules::store::{FOREIGN_RECORDS, StoreReport};
 use crate::store::Discovery;
 
-/// Joins them. Returns what belongs to no session. `sessions` are sorted by file.
-pub(super) fn join(
+/// Puts each where it belongs. Returns what belongs to no session. `sessions` are sorted by file.
+pub(super) fn attribute(
     sessions: &mut [SessionAudit],
     report: StoreReport,
     discovery: &Discovery,

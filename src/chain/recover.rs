@@ -71,7 +71,7 @@ pub enum Broken {
     SideParent,
 }
 
-/// One mended link. Numbers are places in [`Healed::records`].
+/// One mended link. Numbers are places in [`Recovered::records`].
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
     /// The record whose parent is mended.
@@ -86,7 +86,7 @@ pub struct Link {
 
 /// The mended file.
 #[derive(Debug)]
-pub struct Healed {
+pub struct Recovered {
     /// Its records, in file order.
     pub records: Vec<Record>,
     /// Where each comes from.
@@ -105,7 +105,7 @@ pub struct Healed {
     pub chain: Chain,
 }
 
-impl Healed {
+impl Recovered {
     /// Whether all that comes back from the file as it is comes back from the mended one.
     fn keeps(&self, facts: &Facts, chain: &Chain) -> bool {
         let back: HashSet<Id> = self.chain.messages.iter().map(|&n| self.records[n as usize].id).collect();
@@ -160,18 +160,18 @@ pub fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
 }
 
 /// Mends the file, if there is anything to mend that a loader's result depends on.
-pub fn heal(
+pub fn recover(
     agent: &'static dyn Loader,
     facts: &Facts,
     graph: &Graph,
     chain: &Chain,
     source: &Source,
-) -> Option<Healed> {
+) -> Option<Recovered> {
     if chain.mode == Mode::File {
         return None;
     }
     if agent.is_transcript(facts) {
-        let inside = facts.hidden.iter().any(|r| r.kind == Kind::SideMessage);
+        let inside = facts.hidden.iter().any(|r| r.kind == Kind::TranscriptMessage);
         return inside.then(|| Mender::of(agent, facts, |_| true).load(facts));
     }
     // Read in physical order everything comes back; there is a chain to mend only where the tail lost its id.
@@ -187,16 +187,16 @@ pub fn heal(
     let mut mender = Mender::new(agent, facts, graph, chain, copy)?;
     mender.name_the_nameless();
     mender.link(facts, source);
-    let healed = mender.load(facts);
+    let recovered = mender.load(facts);
     match copy {
         // Another branch is no mending: which one is meant a person has to say.
-        Some(_) if !healed.keeps(facts, chain) => {
+        Some(_) if !recovered.keeps(facts, chain) => {
             let mut mender = Mender::new(agent, facts, graph, chain, None)?;
             mender.name_the_nameless();
             mender.link(facts, source);
             Some(mender.load(facts))
         }
-        _ => Some(healed),
+        _ => Some(recovered),
     }
 }
 
@@ -425,7 +425,7 @@ impl Mender {
         }
     }
 
-    fn load(mut self, facts: &Facts) -> Healed {
+    fn load(mut self, facts: &Facts) -> Recovered {
         self.reorder();
         let foreign = self.without_foreign_runs();
         let mut mended = Facts {
@@ -448,7 +448,7 @@ impl Mender {
         // One inside a damaged line comes back with its line, call or none.
         let of_lines = |n: &u32| matches!(self.origins[*n as usize], Origin::Record(_));
         let answers_to_nothing = answers_to_nothing(&mended, &chain.messages).into_iter().filter(of_lines).collect();
-        Healed {
+        Recovered {
             records: mended.records,
             origins: self.origins,
             links: self.links,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::files::is_session;
 use crate::agents;
 use crate::record::facts::Id;
-use crate::record::pass;
+use crate::record::parse;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileEntry, FileKind};
 
@@ -63,7 +63,7 @@ fn look(
         return;
     }
     let (Some(dialect), Ok(source)) = (file.dialect, discovery.open(file)) else { return };
-    let Ok(facts) = pass::read(&source, agents::of(dialect), meter) else { return };
+    let Ok(facts) = parse::read(&source, agents::of(dialect), meter) else { return };
     for record in facts.records.iter().filter(|record| wanted.contains(&record.id)) {
         keep_later(found, record.id, Seen { path: path.clone(), line: record.line, mtime_ms: file.mtime_ms });
     }
