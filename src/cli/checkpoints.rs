@@ -11,9 +11,9 @@ use super::options::{Output, Policy, Reading};
 use super::status::Status;
 use super::write;
 use crate::audit::{self, PLACES, layers};
+use crate::checkpoint::Options as IndexOptions;
 use crate::checkpoint::model::{Found, Index, IndexRead};
 use crate::checkpoint::rebuild::{Limits, content_at};
-use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
 use crate::report::checkpoints_json::{self, Judged};
 use crate::report::{checkpoints_table, out};
@@ -94,30 +94,31 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return bring_back(arguments, &source, asked);
     }
     let options = IndexOptions { verify: arguments.verify, ..IndexOptions::default() };
-    let (mut judged, mut errors) = (Vec::new(), input.discovery.errors.clone());
-    let all = arguments.reading.with_jobs(|| judge(&input, &indexes, &options, &meter))?;
-    for (n, result) in all {
-        let file = &input.discovery.files[n as usize];
+    let judge = || layers::judge_indexes(&input.discovery, &options, PLACES, &meter);
+    let layers::Indexes { judged, mut errors, defects } = arguments.reading.with_jobs(judge)?;
+    let judged = judged.into_iter().map(|(audit, mut kept)| {
+        let file = &input.discovery.files[kept.file as usize];
         let path = input.discovery.path(file);
         let below = audit::below_store(&input.discovery, file, &path).to_owned();
-        match result {
-            Ok((audit, mut kept)) => {
-                kept.findings.retain(|f| gate.keeps(f));
-                judged.push(Judged { path, below, audit, kept });
-            }
-            Err(e) => errors.push((path, format!("cannot be read: {e}"))),
-        }
-    }
+        kept.findings.retain(|f| gate.keeps(f));
+        Judged { path, below, audit, kept }
+    });
+    let judged: Vec<Judged> = judged.collect();
+    errors.extend(input.discovery.errors.iter().cloned());
     errors.sort();
     if let Some(path) = &arguments.write_baseline {
         write::baseline(path, &stores(&input.discovery), judged.iter().map(Judged::listed))?;
     }
     let fails = |f: &Finding| arguments.policy.fail_on.fails(f.severity);
     let failing = judged.iter().any(|j| known.unknown(&j.kept.findings, &j.below).any(fails));
-    let holds =
-        [(Status::Interrupted, meter.stopped()), (Status::Trouble, !errors.is_empty()), (Status::Findings, failing)];
+    let holds = [
+        (Status::Interrupted, meter.stopped()),
+        (Status::Defect, !defects.is_empty()),
+        (Status::Trouble, !errors.is_empty()),
+        (Status::Findings, failing),
+    ];
     let status = Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status));
-    complain_unread(errors.iter());
+    complain_unread(errors.iter().chain(&defects));
     if arguments.output.quiet {
         return Ok(status);
     }
@@ -136,19 +137,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         Format::Ndjson => checkpoints_json::lines(&mut out, report),
     };
     written(done.and_then(|()| out.finish()), status)
-}
-
-type Result = std::io::Result<(Audit, layers::IndexAudit)>;
-
-fn judge(
-    input: &Input,
-    indexes: &[u32],
-    options: &IndexOptions,
-    meter: &crate::store::meter::Meter,
-) -> Vec<(u32, Result)> {
-    use rayon::prelude::*;
-    let each = |&n: &u32| (n, layers::index(&input.discovery, n, options, PLACES));
-    indexes.par_iter().filter(|_| !meter.stopped()).map(each).collect()
 }
 
 /// `--show` and `--diff`: the bytes of a file at a snapshot, or of two.

@@ -10,14 +10,12 @@ use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{Output, Reading};
 use super::status::Status;
-use crate::agents;
 use crate::audit::measure::{self, Measured};
-use crate::audit::{is_session, shape_of};
+use crate::audit::{self, Depth, is_session};
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::turns::Turns;
 use crate::report::progress::Progress;
 use crate::report::{html, metrics_json, metrics_table};
-use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
 
@@ -116,16 +114,11 @@ fn one_session(discovery: &Discovery, stdin: Option<&Source>) -> Result<(), Fail
 fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::Result<Turns> {
     let discovery = &measured.discovery;
     let Some(file) = discovery.files.iter().find(|file| is_session(file.kind)) else { return Ok(Turns::default()) };
-    let Some(dialect) = file.dialect.filter(|_| measured.errors.is_empty()) else { return Ok(Turns::default()) };
-    let source = stdin.map_or_else(|| discovery.open(file), |source| Ok(source.clone()))?;
-    match Session::read_unlinked(
-        discovery.path(file),
-        source,
-        agents::reader(dialect, shape_of(file.kind)),
-        shape_of(file.kind),
-        meter,
-    ) {
-        Ok(session) => Ok(Turns::of(&session, agents::of_session(&session))),
+    if file.dialect.is_none() || !measured.errors.is_empty() {
+        return Ok(Turns::default());
+    }
+    match audit::read_session(discovery, file, audit::open(discovery, stdin, file)?, Depth::Lines, meter) {
+        Ok((session, agent)) => Ok(Turns::of(&session, agent)),
         Err(e) if e.kind() == ErrorKind::Interrupted => Ok(Turns::default()),
         Err(e) => Err(e.into()),
     }
