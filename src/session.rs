@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::chain::agent::Loader;
 use crate::chain::graph::Graph;
-use crate::chain::{self, Chain, Mode, Refusal};
+use crate::chain::{Chain, Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
@@ -65,14 +65,12 @@ impl Session {
         meter: &Meter,
     ) -> io::Result<Self> {
         let mut session = Session::read_unlinked(path, source, agent, shape, meter)?;
-        let dialect = session.dialect;
         if session.shape != Shape::Legacy {
             let facts = &session.facts;
-            session.graph = Graph::new(dialect, facts);
+            session.graph = Graph::new(agent, facts);
             session.chain = match session.shape {
-                Shape::Sidechain => chain::sid::load_side(facts),
-                Shape::Subagent => chain::claude::load_subagent(facts, &session.graph),
-                _ => chain::load(dialect, facts, &session.graph),
+                Shape::Sidechain | Shape::Subagent => agent.load_transcript(facts, &session.graph),
+                Shape::Main | Shape::Legacy => agent.load(facts, &session.graph),
             };
         }
         Ok(session)
@@ -95,14 +93,14 @@ impl Session {
             return Session::read_document(path, source, agent);
         }
         let facts = pass::read(&source, agent, meter)?;
-        let shape = if chain::sid::is_side(dialect, &facts) { Shape::Sidechain } else { shape };
-        let (graph, chain) = (Graph::new(dialect, &Facts::default()), Chain::none(None));
+        let shape = if agent.is_transcript(&facts) { Shape::Sidechain } else { shape };
+        let (graph, chain) = (Graph::new(agent, &Facts::default()), Chain::none(None));
         Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None })
     }
 
     fn read_document(path: PathBuf, source: Source, agent: &'static dyn Loader) -> io::Result<Self> {
         let (facts, document) = document::read(&source, agent)?;
-        let graph = Graph::new(agent.dialect(), &facts);
+        let graph = Graph::new(agent, &facts);
         let all: Vec<u32> = (0..facts.records.len() as u32).collect();
         let chain = Chain {
             mode: Mode::File,
@@ -129,11 +127,9 @@ impl Session {
         Session { chain, ..self }
     }
 
-    /// Whether sid-code keeps a summary beside the session: then a long one is shown as that and a shorter tail.
+    /// Whether its agent keeps a summary beside the session: then a long one is shown as that and a shorter tail.
     pub fn has_summary(&self) -> bool {
-        let summary =
-            || Some(self.path.parent()?.join("summaries").join(self.path.file_stem()?).with_extension("json"));
-        self.dialect == Dialect::Sid && summary().is_some_and(|p| p.is_file())
+        self.agent.summary(&self.path).is_some_and(|summary| summary.is_file())
     }
 
     /// A record by its number.

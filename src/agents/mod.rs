@@ -8,9 +8,9 @@ use crate::rules::agent::Judged;
 use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
 
-mod claude;
-mod pi;
-mod sid;
+pub(crate) mod claude;
+pub(crate) mod pi;
+pub(crate) mod sid;
 mod wire;
 
 /// All that the rooms ask of an agent, joined.

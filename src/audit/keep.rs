@@ -27,7 +27,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let format = Format::of(session);
     let session_id =
-        ids::session_id(session).filter(|id| *id != ids::implied_id(&session.path, session.dialect, session.shape));
+        ids::session_id(session).filter(|id| *id != ids::implied_id(&session.path, session.agent, session.shape));
     let usual = format == Format::usual(session.dialect) && session_id.is_none();
     let extra = (!usual || !api_codes.is_empty() || !findings.is_empty()).then(|| {
         Box::new(Extra {

@@ -2,33 +2,13 @@
 //!
 //! Linear in the number of records whatever the shape: a million children of one parent, a million records with one id.
 
-use crate::dialect::Dialect;
-use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};
+use super::agent::Loader;
+use crate::record::facts::{Facts, Id, IdTable, Record};
 
 /// A parent that is null, absent or empty.
 pub const NO_PARENT: u32 = u32::MAX;
 /// A parent that no record of the file bears.
 pub const MISSING: u32 = u32::MAX - 1;
-
-/// Whether a record takes part in the chain for its agent's loader.
-///
-/// Claude: the five chain types with a string `uuid` (`docs/formats/claude-code.md`, section 3, rule 2). pi: every
-/// entry but headers. sid-code: every object (`docs/formats/sid-code.md`, section 4).
-pub fn is_node(dialect: Dialect, record: &Record) -> bool {
-    match dialect {
-        Dialect::Claude => {
-            record.has(flag::ID_STRING)
-                && matches!(
-                    record.kind,
-                    Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress
-                )
-        }
-        Dialect::Sid => record.kind != Kind::NonObject && !record.id.is_none(),
-        Dialect::Pi | Dialect::Openclaw => {
-            !matches!(record.kind, Kind::NonObject | Kind::Start) && record.has(flag::ID_STRING)
-        }
-    }
-}
 
 /// Ids, parents and children of one file. Numbers are places in [`Facts::records`].
 #[derive(Debug)]
@@ -40,18 +20,18 @@ pub struct Graph {
     pub repeats: Vec<(u32, u32)>,
     starts: Vec<u32>,
     children: Vec<u32>,
-    dialect: Dialect,
+    agent: &'static dyn Loader,
 }
 
 impl Graph {
     /// Links the records of a file.
-    pub fn new(dialect: Dialect, facts: &Facts) -> Self {
+    pub fn new(agent: &'static dyn Loader, facts: &Facts) -> Self {
         let records = &facts.records;
         let of = |n: u32| records[n as usize].id;
         let mut table = IdTable::with_capacity(records.len());
         let mut repeats = Vec::new();
         for (n, record) in numbered(records) {
-            if is_node(dialect, record)
+            if agent.is_node(record)
                 && let Some(earlier) = table.put(record.id, n, true, of)
             {
                 repeats.push((earlier, n));
@@ -60,7 +40,7 @@ impl Graph {
         let mut parent = vec![NO_PARENT; records.len()];
         let mut starts = vec![0_u32; records.len() + 1];
         for (n, record) in numbered(records) {
-            if !is_node(dialect, record) || record.parent.is_none() || is_fork_start(dialect, record) {
+            if !agent.is_node(record) || record.parent.is_none() || agent.begins(record) {
                 continue;
             }
             let found = table.get(record.parent, of).unwrap_or(MISSING);
@@ -81,7 +61,7 @@ impl Graph {
                 *slot += 1;
             }
         }
-        Graph { table, parent, repeats, starts, children, dialect }
+        Graph { table, parent, repeats, starts, children, agent }
     }
 
     /// The last record that bears an id.
@@ -102,7 +82,7 @@ impl Graph {
 
     /// Whether the record takes part in the chain.
     pub fn has(&self, n: u32, facts: &Facts) -> bool {
-        is_node(self.dialect, &facts.records[n as usize])
+        self.agent.is_node(&facts.records[n as usize])
     }
 
     /// Records without a parent, in file order.
@@ -120,12 +100,6 @@ impl Graph {
     }
 }
 
-/// sid-code: the start record of a fork has its source's session id where others have a parent
-/// (`docs/formats/sid-code.md`, section 2).
-pub fn is_fork_start(dialect: Dialect, record: &Record) -> bool {
-    dialect == Dialect::Sid && record.kind == Kind::Start
-}
-
 /// Records with their numbers.
 pub fn numbered(records: &[Record]) -> impl DoubleEndedIterator<Item = (u32, &Record)> + ExactSizeIterator {
     records.iter().enumerate().map(|(n, r)| (n as u32, r))
@@ -134,6 +108,6 @@ pub fn numbered(records: &[Record]) -> impl DoubleEndedIterator<Item = (u32, &Re
 impl Graph {
     /// Whether a record takes part in the chain, by the record alone.
     pub fn has_kind(&self, record: &Record) -> bool {
-        is_node(self.dialect, record)
+        self.agent.is_node(record)
     }
 }

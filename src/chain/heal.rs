@@ -7,10 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
+use super::agent::Loader;
+use super::graph::{Graph, MISSING, numbered};
 use super::shape::is_prompt;
 use super::{Chain, Mode, walk};
-use crate::dialect::Dialect;
+use crate::record::agent::Field;
 use crate::record::damage::BadKind;
 use crate::record::facts::{BlockKind, Facts, Id, Kind, Record, flag};
 use crate::store::Source;
@@ -174,33 +175,38 @@ pub fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
 }
 
 /// Mends the file, if there is anything to mend that a loader's result depends on.
-pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, source: &Source) -> Option<Healed> {
+pub fn heal(
+    agent: &'static dyn Loader,
+    facts: &Facts,
+    graph: &Graph,
+    chain: &Chain,
+    source: &Source,
+) -> Option<Healed> {
     if chain.mode == Mode::File {
         return None;
     }
-    if super::sid::is_side(dialect, facts) {
+    if agent.is_transcript(facts) {
         let inside = facts.hidden.iter().any(|r| r.kind == Kind::SideMessage);
-        return inside.then(|| Mender::of(dialect, facts, |_| true).load(facts));
+        return inside.then(|| Mender::of(agent, facts, |_| true).load(facts));
     }
     // Read in physical order everything comes back; there is a chain to mend only where the tail lost its id.
     let linear = chain.mode == Mode::Linear && chain.refusal.is_none();
     let tail_lost_id = || {
-        facts.records.last().is_some_and(|r| lacks_id(dialect, r))
-            && facts.records.iter().any(|r| r.has(flag::ID_STRING))
+        facts.records.last().is_some_and(|r| agent.lacks_id(r)) && facts.records.iter().any(|r| r.has(flag::ID_STRING))
     };
     if linear && !tail_lost_id() {
-        let inside = facts.hidden.iter().any(|r| r.is_message() && !stands_elsewhere(dialect, r, facts, graph));
-        return inside.then(|| Mender::of(dialect, facts, |r| !stands_elsewhere(dialect, r, facts, graph)).load(facts));
+        let inside = facts.hidden.iter().any(|r| r.is_message() && !stands_elsewhere(agent, r, facts, graph));
+        return inside.then(|| Mender::of(agent, facts, |r| !stands_elsewhere(agent, r, facts, graph)).load(facts));
     }
-    let copy = copy_at_the_end(dialect, facts, graph, chain, source);
-    let mut mender = Mender::new(dialect, facts, graph, chain, copy)?;
+    let copy = copy_at_the_end(facts, graph, chain, source);
+    let mut mender = Mender::new(agent, facts, graph, chain, copy)?;
     mender.name_the_nameless();
     mender.link(facts, source);
     let healed = mender.load(facts);
     match copy {
         // Another branch is no mending: which one is meant a person has to say.
         Some(_) if !healed.keeps(facts, chain) => {
-            let mut mender = Mender::new(dialect, facts, graph, chain, None)?;
+            let mut mender = Mender::new(agent, facts, graph, chain, None)?;
             mender.name_the_nameless();
             mender.link(facts, source);
             Some(mender.load(facts))
@@ -210,24 +216,17 @@ pub fn heal(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, sourc
 }
 
 /// Whether a record inside a damaged line also stands on a line of its own: clients write a lost record again.
-fn stands_elsewhere(dialect: Dialect, record: &Record, facts: &Facts, graph: &Graph) -> bool {
-    is_node(dialect, record) && graph.find(record.id, facts).is_some()
+fn stands_elsewhere(agent: &'static dyn Loader, record: &Record, facts: &Facts, graph: &Graph) -> bool {
+    agent.is_node(record) && graph.find(record.id, facts).is_some()
 }
 
 /// An equal copy of an earlier record that took the leaf: what hangs below the record and behind the copy is left by it.
 /// The record that stays, and the copy.
-fn copy_at_the_end(
-    dialect: Dialect,
-    facts: &Facts,
-    graph: &Graph,
-    chain: &Chain,
-    source: &Source,
-) -> Option<(u32, u32)> {
+fn copy_at_the_end(facts: &Facts, graph: &Graph, chain: &Chain, source: &Source) -> Option<(u32, u32)> {
     let leaf = graph.canonical(chain.leaf?, facts);
     let (first, second) = graph.repeats.iter().copied().find(|&(_, later)| later == leaf)?;
     let (a, b) = (&facts.records[first as usize], &facts.records[second as usize]);
-    let replay = dialect == Dialect::Claude
-        && facts.records[first as usize..second as usize].iter().any(|r| r.has(flag::BOUNDARY));
+    let replay = facts.records[first as usize..second as usize].iter().any(|r| r.has(flag::BOUNDARY));
     let text = |r: &Record| source.read_range(r.offset, u64::from(r.length)).ok();
     let equal = !replay && a.length == b.length && text(a).is_some_and(|t| Some(t) == text(b));
     equal.then_some((first, second))
@@ -250,7 +249,7 @@ pub fn kept_branch(facts: &Facts, graph: &Graph, lost: u32) -> Option<u32> {
 }
 
 struct Mender {
-    dialect: Dialect,
+    agent: &'static dyn Loader,
     records: Vec<Record>,
     origins: Vec<Origin>,
     links: Vec<Link>,
@@ -264,17 +263,23 @@ impl Mender {
     /// The records of the file and the whole ones inside damaged lines, in file order; none when nothing is damaged that
     /// a loader's result can depend on. A hidden copy of a record that also stands on a line of its own is left out:
     /// clients write a lost record again.
-    fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, spared: Option<(u32, u32)>) -> Option<Self> {
-        let lost = |r: &Record| r.kind == Kind::Start || (is_node(dialect, r) && graph.find(r.id, facts).is_none());
+    fn new(
+        agent: &'static dyn Loader,
+        facts: &Facts,
+        graph: &Graph,
+        chain: &Chain,
+        spared: Option<(u32, u32)>,
+    ) -> Option<Self> {
+        let lost = |r: &Record| r.kind == Kind::Start || (agent.is_node(r) && graph.find(r.id, facts).is_none());
         let sound = spared.is_none()
             && chain.kept_range_lost.is_none()
             && chain.refusal.is_none()
             && !facts.hidden.iter().any(lost)
-            && !broken_anywhere(dialect, facts, graph);
+            && !broken_anywhere(agent, facts, graph);
         if sound {
             return None;
         }
-        let mut mender = Mender::of(dialect, facts, lost);
+        let mut mender = Mender::of(agent, facts, lost);
         mender.spared = spared;
         if let Some(at) = spared.and_then(|(_, n)| mender.origins.iter().position(|o| *o == Origin::Record(n))) {
             mender.records.remove(at);
@@ -285,7 +290,7 @@ impl Mender {
     }
 
     /// The records of the file, with those inside damaged lines that are asked for.
-    fn of(dialect: Dialect, facts: &Facts, asked: impl Fn(&Record) -> bool) -> Self {
+    fn of(agent: &'static dyn Loader, facts: &Facts, asked: impl Fn(&Record) -> bool) -> Self {
         let extra: Vec<u32> = numbered(&facts.hidden).filter(|(_, r)| asked(r)).map(|(n, _)| n).collect();
         let mut records = Vec::with_capacity(facts.records.len() + extra.len());
         let mut origins = Vec::with_capacity(records.capacity());
@@ -305,29 +310,17 @@ impl Mender {
             records.push(facts.hidden[h as usize]);
             origins.push(Origin::Hidden(h));
         }
-        Mender { dialect, records, origins, links: Vec::new(), named: Vec::new(), foreign: Vec::new(), spared: None }
+        Mender { agent, records, origins, links: Vec::new(), named: Vec::new(), foreign: Vec::new(), spared: None }
     }
 
-    /// A pi file without its header, a sid-code file without its start: what is lost stands before everything else.
+    /// A file without its header or start: what is lost stands before everything else.
     fn make_up_head(&mut self, facts: &Facts) {
-        let present = match self.dialect {
-            Dialect::Claude => true,
-            Dialect::Sid => self.records.iter().any(|r| r.kind == Kind::Start && r.has(flag::SESSION_ID)),
-            Dialect::Pi | Dialect::Openclaw => super::pi::header(&self.records).is_some(),
-        };
-        if present || facts.records.is_empty() {
+        if facts.records.is_empty() {
             return;
         }
-        let head = Record {
-            kind: Kind::Start,
-            flags: flag::SESSION_ID | flag::ID_STRING | flag::PARENT_KEY,
-            // The first record of a sid-code chain names its start: the id that is lost is the one it names.
-            id: match self.dialect {
-                Dialect::Sid => self.records.iter().find(|r| is_node(self.dialect, r)).map_or(Id::NONE, |r| r.parent),
-                _ => Id::NONE,
-            },
-            ..Record::default()
-        };
+        let Some(id) = self.agent.lost_head(&self.records) else { return };
+        let flags = flag::SESSION_ID | flag::ID_STRING | flag::PARENT_KEY;
+        let head = Record { kind: Kind::Start, flags, id, ..Record::default() };
         let id = if head.id.is_none() { Id::of(b"the head that is not there") } else { head.id };
         self.records.insert(0, Record { id, ..head });
         self.origins.insert(0, Origin::MadeUp);
@@ -336,18 +329,18 @@ impl Mender {
     /// C209: chain records without an id, where the next one names an id that nobody bears: that is their id.
     fn name_the_nameless(&mut self) {
         let facts = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
-        let graph = Graph::new(self.dialect, &facts);
+        let graph = Graph::new(self.agent, &facts);
         let mut given = Vec::new();
         let mut next: Option<(u32, &Record)> = None;
         for (n, record) in numbered(&facts.records).rev() {
-            if lacks_id(self.dialect, record) {
+            if self.agent.lacks_id(record) {
                 let id = match next {
                     Some((m, child)) if graph.parent[m as usize] == MISSING => child.parent,
                     _ => Id::of_other(&record.offset.to_le_bytes()),
                 };
                 given.push((n, id));
             }
-            if is_node(self.dialect, record) {
+            if self.agent.is_node(record) {
                 next = Some((n, record));
             }
         }
@@ -364,13 +357,13 @@ impl Mender {
     fn link(&mut self, facts: &Facts, source: &Source) {
         let view =
             Facts { records: std::mem::take(&mut self.records), blocks: facts.blocks.clone(), ..Facts::default() };
-        let graph = Graph::new(self.dialect, &view);
-        let mut broken: Vec<(u32, Broken)> = breaks(self.dialect, &view, &graph).collect();
+        let graph = Graph::new(self.agent, &view);
+        let mut broken: Vec<(u32, Broken)> = breaks(self.agent, &view, &graph).collect();
         broken.extend(walk::loops(&graph).into_iter().map(|(n, _)| (n, Broken::Cycle)));
         broken.sort_by_key(|b| b.0);
         broken.dedup_by_key(|b| b.0);
-        let mut places = Places::new(self.dialect, &view, &graph, &broken);
-        let legible = Legible::new(self.dialect, facts, source, &view, &graph);
+        let mut places = Places::new(self.agent, &view, &graph, &broken);
+        let legible = Legible::new(self.agent, facts, source, &view, &graph);
         for (n, what) in broken {
             if what == Broken::ParentBelow {
                 // The link is right, the order is not.
@@ -410,7 +403,7 @@ impl Mender {
             return foreign;
         }
         let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
-        let graph = Graph::new(self.dialect, &view);
+        let graph = Graph::new(self.agent, &view);
         self.records = view.records;
         for n in walk::below(&graph, &foreign) {
             self.records[n as usize].kind = Kind::Other;
@@ -425,7 +418,7 @@ impl Mender {
             return;
         }
         let view = Facts { records: std::mem::take(&mut self.records), ..Facts::default() };
-        let graph = Graph::new(self.dialect, &view);
+        let graph = Graph::new(self.agent, &view);
         let count = view.records.len();
         let mut order = walk::parents_first(&graph, |_, _| true);
         let mut out = vec![false; count];
@@ -456,16 +449,16 @@ impl Mender {
             records: self.records,
             ..Facts::default()
         };
-        let graph = Graph::new(self.dialect, &mended);
-        let mut chain = match super::sid::is_side(self.dialect, &mended) {
-            true => super::sid::load_side(&mended),
-            false => super::load(self.dialect, &mended, &graph),
+        let graph = Graph::new(self.agent, &mended);
+        let mut chain = match self.agent.is_transcript(&mended) {
+            true => self.agent.load_transcript(&mended, &graph),
+            false => self.agent.load(&mended, &graph),
         };
         if let Some(lost) = chain.kept_range_lost
             && let Some(tip) = kept_branch(&mended, &graph, lost)
         {
             mended.records[lost as usize].parent = mended.records[tip as usize].id;
-            chain = super::load(self.dialect, &mended, &Graph::new(self.dialect, &mended));
+            chain = self.agent.load(&mended, &Graph::new(self.agent, &mended));
         }
         // One inside a damaged line comes back with its line, call or none.
         let of_lines = |n: &u32| matches!(self.origins[*n as usize], Origin::Record(_));
@@ -483,61 +476,44 @@ impl Mender {
     }
 }
 
-/// Whether a record of a chain type bears no id.
-pub fn lacks_id(dialect: Dialect, record: &Record) -> bool {
-    let chained = match dialect {
-        Dialect::Claude => matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment),
-        Dialect::Sid => !matches!(record.kind, Kind::Other | Kind::NonObject),
-        // A row with neither id nor parent key that says nothing is no entry: programs built on pi write titles so.
-        Dialect::Pi => {
-            !matches!(record.kind, Kind::NonObject | Kind::Start)
-                && (record.kind != Kind::Other || record.any(flag::PARENT_KEY | flag::ID_OTHER))
-        }
-        Dialect::Openclaw => false,
-    };
-    chained && !record.has(flag::ID_STRING)
-}
-
 /// Records whose link to their parent is broken, loops of two or more left out, in file order.
 pub fn breaks<'a>(
-    dialect: Dialect,
+    agent: &'static dyn Loader,
     facts: &'a Facts,
     graph: &'a Graph,
 ) -> impl Iterator<Item = (u32, Broken)> + use<'a> {
-    let first = first_node(dialect, facts);
-    // sid-code finds any copy of the parent that stands above: of repeated ids the first one counts.
+    let first = first_node(agent, facts);
+    // A loader that looks upwards only finds any copy of the parent that stands above: of repeated ids the first counts.
     let mut copies: HashMap<u32, u32> = HashMap::new();
-    if dialect == Dialect::Sid {
-        for &(earlier, later) in &graph.repeats {
-            copies.entry(graph.canonical(later, facts)).or_insert(earlier);
-        }
+    for &(earlier, later) in &graph.repeats {
+        copies.entry(graph.canonical(later, facts)).or_insert(earlier);
     }
     numbered(&facts.records).filter_map(move |(n, _)| {
-        let broken = what_is_broken(dialect, n, first, graph, facts)?;
+        let broken = what_is_broken(agent, n, first, graph, facts)?;
         let above = || copies.get(&graph.parent[n as usize]).is_some_and(|&copy| copy < n);
         (broken != Broken::ParentBelow || !above()).then_some((n, broken))
     })
 }
 
-fn first_node(dialect: Dialect, facts: &Facts) -> u32 {
-    numbered(&facts.records).find(|(_, r)| is_node(dialect, r)).map_or(u32::MAX, |(n, _)| n)
+fn first_node(agent: &'static dyn Loader, facts: &Facts) -> u32 {
+    numbered(&facts.records).find(|(_, r)| agent.is_node(r)).map_or(u32::MAX, |(n, _)| n)
 }
 
-fn broken_anywhere(dialect: Dialect, facts: &Facts, graph: &Graph) -> bool {
-    breaks(dialect, facts, graph).next().is_some()
-        || facts.records.iter().any(|r| lacks_id(dialect, r))
+fn broken_anywhere(agent: &'static dyn Loader, facts: &Facts, graph: &Graph) -> bool {
+    breaks(agent, facts, graph).next().is_some()
+        || facts.records.iter().any(|r| agent.lacks_id(r))
         || !walk::loops(graph).is_empty()
 }
 
-fn what_is_broken(dialect: Dialect, n: u32, first: u32, graph: &Graph, facts: &Facts) -> Option<Broken> {
+fn what_is_broken(agent: &'static dyn Loader, n: u32, first: u32, graph: &Graph, facts: &Facts) -> Option<Broken> {
     let record = &facts.records[n as usize];
-    if !is_node(dialect, record) || super::graph::is_fork_start(dialect, record) {
+    if !agent.is_node(record) || agent.begins(record) {
         return None;
     }
     if record.id == record.parent && !record.parent.is_none() {
         return Some(Broken::SelfParent);
     }
-    if matches!(dialect, Dialect::Sid | Dialect::Pi) && !record.has(flag::PARENT_KEY) {
+    if agent.lacks_parent_key(record) {
         return (n != first).then_some(Broken::NoParentKey);
     }
     if record.has(flag::PARENT_OTHER) {
@@ -545,21 +521,8 @@ fn what_is_broken(dialect: Dialect, n: u32, first: u32, graph: &Graph, facts: &F
     }
     match graph.parent[n as usize] {
         MISSING => (n != first).then_some(Broken::MissingParent),
-        NO_PARENT => (dialect == Dialect::Sid && n != first).then_some(Broken::ExtraRoot),
-        p if dialect == Dialect::Sid && p > n => Some(Broken::ParentBelow),
-        p if dialect == Dialect::Claude && is_side_link(record, &facts.records[p as usize], facts) => {
-            Some(Broken::SideParent)
-        }
-        _ => None,
+        parent => agent.breaks(n, parent, first, facts),
     }
-}
-
-/// A typed prompt below a subagent's progress row, or a record of the main line below one of a sidechain.
-fn is_side_link(child: &Record, parent: &Record, facts: &Facts) -> bool {
-    if child.any(flag::SIDECHAIN | flag::TEAM) {
-        return false;
-    }
-    parent.has(flag::SIDECHAIN) || (parent.has(flag::AGENT_PROGRESS) && is_prompt(facts, child))
 }
 
 /// sid-code: a start record whose parent is a record of its own file. The walk would come back if it went on.
@@ -577,7 +540,7 @@ type Line = (u64, u16, u16);
 
 /// Where a record without a parent could go: earlier records of its own line, and which of them hang together already.
 struct Places<'a> {
-    dialect: Dialect,
+    agent: &'static dyn Loader,
     facts: &'a Facts,
     graph: &'a Graph,
     /// Union of records that hang together, by root.
@@ -592,10 +555,10 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn new(dialect: Dialect, facts: &'a Facts, graph: &'a Graph, broken: &[(u32, Broken)]) -> Self {
+    fn new(agent: &'static dyn Loader, facts: &'a Facts, graph: &'a Graph, broken: &[(u32, Broken)]) -> Self {
         let count = facts.records.len();
         let mut places = Places {
-            dialect,
+            agent,
             facts,
             graph,
             root: (0..count as u32).collect(),
@@ -646,8 +609,7 @@ impl<'a> Places<'a> {
 
     fn line(&self, n: u32) -> Line {
         let r = &self.facts.records[n as usize];
-        let agent = if self.dialect == Dialect::Claude { r.agent } else { 0 };
-        (r.flags & (flag::SIDECHAIN | flag::TEAM), agent, r.session)
+        (r.flags & (flag::SIDECHAIN | flag::TEAM), self.agent.subagent(r), r.session)
     }
 
     /// Whether nothing continues a record, and its id leads to it. Progress rows end no branch.
@@ -660,7 +622,7 @@ impl<'a> Places<'a> {
     fn see(&mut self, n: u32) {
         for m in self.seen..n {
             let r = &self.facts.records[m as usize];
-            if is_node(self.dialect, r) && !r.has(flag::AGENT_PROGRESS) {
+            if self.agent.is_node(r) && !r.has(flag::AGENT_PROGRESS) {
                 let line = self.line(m);
                 self.last.insert(line, m);
                 *self.tips.entry(line).or_default() += usize::from(self.is_tip(m));
@@ -674,12 +636,12 @@ impl<'a> Places<'a> {
     fn candidate(&mut self, n: u32, what: Broken) -> Option<(u32, Evidence)> {
         self.see(n);
         let child = &self.facts.records[n as usize];
-        let (flags, agent, _) = self.line(n);
-        let unnamed = self.last.get(&(flags, agent, 0)).copied();
-        let mut near = match self.last.get(&(flags, agent, child.session)).copied().max(unnamed) {
+        let (flags, subagent, _) = self.line(n);
+        let unnamed = self.last.get(&(flags, subagent, 0)).copied();
+        let mut near = match self.last.get(&(flags, subagent, child.session)).copied().max(unnamed) {
             Some(m) => m,
             None if child.session == 0 => {
-                self.last.iter().filter(|(k, _)| (k.0, k.1) == (flags, agent)).map(|(_, &m)| m).max()?
+                self.last.iter().filter(|(k, _)| (k.0, k.1) == (flags, subagent)).map(|(_, &m)| m).max()?
             }
             None => return None,
         };
@@ -697,9 +659,9 @@ impl<'a> Places<'a> {
         }
         // One candidate: the record just before, which the loader finds by its id and nothing else continues, where no other
         // branch ends in a record that could be it.
-        let of_line = |session| self.tips.get(&(flags, agent, session)).copied().unwrap_or(0);
+        let of_line = |session| self.tips.get(&(flags, subagent, session)).copied().unwrap_or(0);
         let tips = match child.session {
-            0 => self.tips.iter().filter(|(k, _)| (k.0, k.1) == (flags, agent)).map(|(_, &tips)| tips).sum(),
+            0 => self.tips.iter().filter(|(k, _)| (k.0, k.1) == (flags, subagent)).map(|(_, &tips)| tips).sum(),
             named => of_line(named) + of_line(0),
         };
         let found = !self.has_child[near as usize] && self.graph.canonical(near, self.facts) == near;
@@ -721,9 +683,14 @@ impl Legible {
     const LINES: usize = 2000;
     const BYTES: u64 = 1 << 20;
 
-    fn new(dialect: Dialect, facts: &Facts, source: &Source, view: &Facts, graph: &Graph) -> Self {
-        let (own, parent): (&[u8], &[u8]) =
-            if dialect.is_pi() { (b"\"id\":\"", b"\"parentId\":\"") } else { (b"\"uuid\":\"", b"\"parentUuid\":\"") };
+    fn new(agent: &'static dyn Loader, facts: &Facts, source: &Source, view: &Facts, graph: &Graph) -> Self {
+        let keys = &agent.keys().record;
+        let quoted_key = |is: fn(&Field) -> bool| {
+            let name = keys.first(|slot| is(&slot.field)).unwrap_or_default();
+            [b"\"", name, b"\":\""].concat()
+        };
+        let own = quoted_key(|field| matches!(field, Field::Id));
+        let parent = quoted_key(|field| matches!(field, Field::Parent(_)));
         let mut legible = Legible { by_next: HashMap::new(), by_id: HashMap::new() };
         for bad in facts.bad_lines.iter().take(Self::LINES) {
             if !matches!(bad.kind, BadKind::Unparsable | BadKind::Spliced | BadKind::Torn | BadKind::Nul) {
@@ -737,9 +704,9 @@ impl Legible {
                 .map(|r| r.offset - bad.offset)
                 .min();
             let fragment = &bytes[..end.map_or(bytes.len(), |e| (e as usize).min(bytes.len()))];
-            let Some(named) = quoted(fragment, parent).and_then(|id| graph.find(id, view)) else { continue };
+            let Some(named) = quoted(fragment, &parent).and_then(|id| graph.find(id, view)) else { continue };
             legible.by_next.insert(bad.before, named);
-            if let Some(id) = quoted(fragment, own) {
+            if let Some(id) = quoted(fragment, &own) {
                 legible.by_id.insert(id, named);
             }
         }

@@ -4,19 +4,12 @@
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
 pub mod agent;
-pub mod claude;
 pub mod graph;
 pub mod heal;
 pub mod linear;
-pub mod pi;
 pub mod shape;
-pub mod sid;
 pub mod survey;
 pub mod walk;
-
-use crate::dialect::Dialect;
-use crate::record::facts::Facts;
-use graph::Graph;
 
 /// How the loader reads the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,25 +107,5 @@ impl Chain {
     /// Whether the loader returns at least one message.
     pub fn loads(&self) -> bool {
         self.refusal.is_none() && !self.messages.is_empty()
-    }
-}
-
-/// What the agent's loader makes of these records.
-pub fn load(dialect: Dialect, facts: &Facts, graph: &Graph) -> Chain {
-    match dialect {
-        Dialect::Sid => sid::load(facts),
-        Dialect::Claude => claude::load(facts, graph),
-        Dialect::Pi => pi::load(facts, graph),
-        Dialect::Openclaw => pi::load_openclaw(facts, graph),
-    }
-}
-
-/// What the loader would make of these records if it took this one for its leaf.
-pub fn load_from(dialect: Dialect, facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
-    match dialect {
-        Dialect::Sid => sid::load_from(facts, leaf),
-        Dialect::Claude => claude::load_from(facts, graph, leaf),
-        Dialect::Pi => pi::load_from(facts, graph, leaf),
-        Dialect::Openclaw => pi::load_openclaw_from(facts, graph, leaf),
     }
 }

@@ -5,8 +5,8 @@
 use std::cell::OnceCell;
 
 use super::Chain;
+use super::agent::Loader;
 use super::graph::{Graph, MISSING};
-use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, Facts, Kind, Record, flag};
 
 /// What the subtree of one record holds, itself included. Positions are record numbers.
@@ -28,7 +28,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// Subtrees and adoption of one file.
 #[derive(Debug)]
 pub struct Shape<'a> {
-    dialect: Dialect,
+    agent: &'static dyn Loader,
     facts: &'a Facts,
     graph: &'a Graph,
     /// Added up when a rule first asks: a plain chain never does, and a million records would cost 16 MB for nothing.
@@ -39,12 +39,12 @@ pub struct Shape<'a> {
 
 impl<'a> Shape<'a> {
     /// The shape of a file around what was adopted.
-    pub fn new(dialect: Dialect, facts: &'a Facts, graph: &'a Graph, chain: &Chain) -> Self {
+    pub fn new(agent: &'static dyn Loader, facts: &'a Facts, graph: &'a Graph, chain: &Chain) -> Self {
         let mut adopted = vec![false; facts.records.len()];
         for &n in &chain.adopted {
             adopted[n as usize] = true;
         }
-        Shape { dialect, facts, graph, below: OnceCell::new(), adopted }
+        Shape { agent, facts, graph, below: OnceCell::new(), adopted }
     }
 
     /// What the subtree of a record holds.
@@ -54,12 +54,11 @@ impl<'a> Shape<'a> {
 
     /// Adds up every subtree.
     fn add_up(&self) -> Vec<Below> {
-        let Shape { dialect, facts, graph, adopted, .. } = self;
-        let dialect = *dialect;
+        let Shape { agent, facts, graph, adopted, .. } = self;
         let mut below: Vec<Below> = (0..)
             .zip(&facts.records)
             .map(|(n, r)| {
-                let shown = is_shown(dialect, r);
+                let shown = agent.is_shown(r);
                 Below {
                     first_prompt: if is_prompt(facts, r) { n } else { NOWHERE },
                     last_message: if shown { n } else { NOWHERE },
@@ -84,14 +83,6 @@ impl<'a> Shape<'a> {
             parent.left_assistants = parent.left_assistants.saturating_add(child.left_assistants);
         }
         below
-    }
-}
-
-/// Whether a record is a message that the agent shows in its main line.
-pub fn is_shown(dialect: Dialect, record: &Record) -> bool {
-    match dialect {
-        Dialect::Claude => super::claude::is_visible(record),
-        _ => record.is_message(),
     }
 }
 

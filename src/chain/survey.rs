@@ -4,11 +4,11 @@
 //! Pure, and linear in the number of records whatever the shape: each record is walked over once. Nothing is judged here:
 //! what is a defect and what is lawful stands in `rules`.
 
-use super::graph::{Graph, MISSING, NO_PARENT, is_node, numbered};
-use super::shape::is_shown;
+use super::agent::Loader;
+use super::graph::{Graph, MISSING, NO_PARENT, numbered};
+use super::heal::Broken;
 use super::walk::{self, Inherited};
 use super::{Chain, Mode, Stop};
-use crate::dialect::Dialect;
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, block, flag};
 
 /// Why a record does not come back.
@@ -146,7 +146,7 @@ pub struct Survey {
 
 impl Survey {
     /// Looks at all records once.
-    pub fn new(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain) -> Self {
+    pub fn new(agent: &'static dyn Loader, facts: &Facts, graph: &Graph, chain: &Chain) -> Self {
         let by_position = matches!(chain.mode, Mode::Linear | Mode::File);
         let (heads, leaves) =
             if chain.mode == Mode::File { (Vec::new(), Vec::new()) } else { (graph.heads(facts), graph.leaves(facts)) };
@@ -154,12 +154,12 @@ impl Survey {
         let branches = if chain.mode == Mode::File {
             Vec::new()
         } else {
-            Branches::new(dialect, facts, graph, chain, &adopted, by_position).all(&leaves)
+            Branches::new(agent, facts, graph, chain, &adopted, by_position).all(&leaves)
         };
         Survey {
-            breaks: breaks(dialect, facts, graph),
+            breaks: breaks(agent, facts, graph),
             stats: stats(facts, chain),
-            skipped: reasons(dialect, facts, graph, chain, &adopted),
+            skipped: reasons(agent, facts, graph, chain, &adopted),
             heads,
             leaves,
             branches,
@@ -209,7 +209,7 @@ fn stats(facts: &Facts, chain: &Chain) -> PathStats {
     stats
 }
 
-fn breaks(dialect: Dialect, facts: &Facts, graph: &Graph) -> Vec<Break> {
+fn breaks(agent: &'static dyn Loader, facts: &Facts, graph: &Graph) -> Vec<Break> {
     let mut all: Vec<Break> = numbered(&facts.records)
         .filter(|(n, _)| graph.has(*n, facts))
         .filter_map(|(n, record)| {
@@ -217,7 +217,7 @@ fn breaks(dialect: Dialect, facts: &Facts, graph: &Graph) -> Vec<Break> {
                 _ if !record.parent.is_none() && record.parent == record.id => Gap::Own,
                 MISSING => Gap::Missing,
                 NO_PARENT => return None,
-                parent if dialect == Dialect::Sid && parent > n => Gap::Below,
+                parent if agent.breaks(n, parent, n, facts) == Some(Broken::ParentBelow) => Gap::Below,
                 _ => return None,
             };
             Some(Break { child: n, gap })
@@ -233,7 +233,7 @@ fn breaks(dialect: Dialect, facts: &Facts, graph: &Graph) -> Vec<Break> {
 
 /// Takes branches off one by one, each with the records that no other one has.
 struct Branches<'a> {
-    dialect: Dialect,
+    agent: &'static dyn Loader,
     facts: &'a Facts,
     graph: &'a Graph,
     chain: &'a Chain,
@@ -244,7 +244,7 @@ struct Branches<'a> {
 
 impl<'a> Branches<'a> {
     fn new(
-        dialect: Dialect,
+        agent: &'static dyn Loader,
         facts: &'a Facts,
         graph: &'a Graph,
         chain: &'a Chain,
@@ -252,7 +252,7 @@ impl<'a> Branches<'a> {
         by_position: bool,
     ) -> Self {
         let taken = vec![false; facts.records.len()];
-        Branches { dialect, facts, graph, chain, adopted, taken, by_position }
+        Branches { agent, facts, graph, chain, adopted, taken, by_position }
     }
 
     fn all(mut self, leaves: &[u32]) -> Vec<Branch> {
@@ -265,7 +265,7 @@ impl<'a> Branches<'a> {
             branch.adopted = true;
             let mut above = leaf;
             for &n in self.chain.adopted.iter().rev() {
-                if n == leaf || self.graph.parent[above as usize] == n || self.dialect != Dialect::Claude {
+                if n == leaf || !self.agent.is_put_back(n, above, self.graph) {
                     self.take(&mut branch, n);
                     above = n;
                 }
@@ -306,7 +306,7 @@ impl<'a> Branches<'a> {
         self.taken[n as usize] = true;
         branch.top = n;
         branch.records += 1;
-        branch.messages += u32::from(is_shown(self.dialect, record));
+        branch.messages += u32::from(self.agent.is_shown(record));
         if record.time != NO_TIME {
             let (first, last) = branch.times;
             branch.times = match first {
@@ -327,7 +327,13 @@ enum End {
 }
 
 /// The same order of questions as the lawful figures of the RESUME verdict, so that both count the same records.
-fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopted: &[bool]) -> Vec<Option<Reason>> {
+fn reasons(
+    agent: &'static dyn Loader,
+    facts: &Facts,
+    graph: &Graph,
+    chain: &Chain,
+    adopted: &[bool],
+) -> Vec<Option<Reason>> {
     let shown = marks(facts.records.len(), if chain.refusal.is_none() { &chain.messages } else { &[] });
     let mut copies = vec![false; if graph.repeats.is_empty() { 0 } else { facts.records.len() }];
     if !copies.is_empty() {
@@ -349,18 +355,17 @@ fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopte
             if record.any(flag::SIDECHAIN | flag::TEAM) && node {
                 return Some(Reason::Sidechain);
             }
-            if record.has(flag::META) && dialect == Dialect::Claude && record.is_message() && node {
+            if record.has(flag::META) && record.is_message() && node && !agent.is_shown(record) {
                 return Some(Reason::Meta);
             }
             if adopted[n as usize] {
                 return match chain.refusal {
                     Some(_) => speaks(record).then_some(Reason::NotLoaded),
-                    // pi: on the path, and before what the compaction kept.
-                    None => (speaks(record) && dialect.is_pi()).then_some(Reason::BeforeBoundary),
+                    None => agent.passes_over(record),
                 };
             }
             if !node {
-                return lacks_id(dialect, chain, record).then_some(Reason::WithoutId);
+                return agent.misses_for_its_id(chain, record).then_some(Reason::WithoutId);
             }
             if chain.adopted.is_empty() {
                 return Some(Reason::NotLoaded);
@@ -378,17 +383,7 @@ fn reasons(dialect: Dialect, facts: &Facts, graph: &Graph, chain: &Chain, adopte
         .collect()
 }
 
-fn speaks(record: &Record) -> bool {
+/// Whether a record says something to the model.
+pub fn speaks(record: &Record) -> bool {
     record.is_message() || matches!(record.kind, Kind::Custom | Kind::BranchSummary)
-}
-
-/// Whether a record would be part of a chain if it had an id.
-fn lacks_id(dialect: Dialect, chain: &Chain, record: &Record) -> bool {
-    match dialect {
-        Dialect::Sid => chain.mode == Mode::Chain && !is_node(dialect, record),
-        Dialect::Claude => {
-            matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
-        }
-        Dialect::Pi | Dialect::Openclaw => !matches!(record.kind, Kind::NonObject | Kind::Start),
-    }
 }

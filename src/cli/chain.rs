@@ -16,7 +16,7 @@ use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
-use crate::chain::{self, Chain, Mode, Stop, linear};
+use crate::chain::{Chain, Mode, Stop, linear};
 use crate::finding::Rule;
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         examined = examined.following(chain);
     }
     let Examined { session, request, .. } = &examined;
-    let survey = Survey::new(session.dialect, &session.facts, &session.graph, &session.chain);
+    let survey = Survey::new(session.agent, &session.facts, &session.graph, &session.chain);
     let seen = seen_elsewhere(&input, session, &survey, arguments, &meter)?;
     let mut versions = BTreeSet::new();
     keep::versions(session, &mut versions);
@@ -233,7 +233,7 @@ fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
         ))
         .hint(format!("`{}` shows both", command(&session.path))));
     }
-    let chain = chain::load_from(session.dialect, facts, graph, leaf);
+    let chain = session.agent.load_from(facts, graph, leaf);
     let (at, gap) = match chain.stop {
         Stop::Root => return Ok(chain),
         Stop::MissingParent(n) => (n, Gap::Missing),

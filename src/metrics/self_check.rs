@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::chain::graph::{is_fork_start, is_node};
 use crate::dialect::Dialect;
 use crate::record::facts::{Kind, Record, flag};
 use crate::session::{Session, Shape};
@@ -82,8 +81,7 @@ impl SelfCheck {
             if session.dialect.is_pi() {
                 *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
             } else {
-                let is_root =
-                    |r: &&Record| is_node(Dialect::Sid, r) && (r.parent.is_none() || is_fork_start(Dialect::Sid, r));
+                let is_root = |r: &&Record| session.agent.is_node(r) && (r.parent.is_none() || session.agent.begins(r));
                 self.check(roots).look(file, facts.records.iter().filter(is_root).count() == 1);
             }
         }

@@ -167,7 +167,7 @@ fn local(path: &str) -> Option<&Path> {
 /// The id under which the agent keeps what belongs to the session.
 fn id(session: &Session) -> String {
     let inside = ids::session_id(session).map(|id| id.lossy());
-    inside.unwrap_or_else(|| ids::implied_id(&session.path, session.dialect, session.shape).lossy())
+    inside.unwrap_or_else(|| ids::implied_id(&session.path, session.agent, session.shape).lossy())
 }
 
 /// A small text file; none when there is none.

@@ -172,7 +172,7 @@ fn file_history(session: &Session, rows: &Rows, around: Around<'_>) -> State {
     let Some(store) = around.store else {
         return State::new(NAME, Outcome::Unknown, format!("{told}; where they would lie is not known")).at(last);
     };
-    let id = ids::implied_id(&session.path, session.dialect, session.shape).lossy();
+    let id = ids::implied_id(&session.path, session.agent, session.shape).lossy();
     let folder = store.join("file-history").join(&id);
     let there = names_in(store, &id);
     let gone: Vec<(&String, &u32)> = rows.backups.iter().filter(|(name, _)| !there.contains(*name)).collect();

@@ -106,7 +106,7 @@ fn last_process(session: &Session) -> Option<String> {
     };
     let own = || ids::session_id(session).map(|id| id.lossy());
     let noted = if session.dialect == Dialect::Sid && trace != 0 { noted() } else { None };
-    noted.or_else(own).or_else(|| Some(ids::implied_id(&session.path, session.dialect, session.shape).lossy()))
+    noted.or_else(own).or_else(|| Some(ids::implied_id(&session.path, session.agent, session.shape).lossy()))
 }
 
 /// The registration of this session: one that lives, else that of the last process, else the latest.

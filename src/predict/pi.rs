@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::states::{Outcome, State, counted, not_reached, quoted};
-use crate::chain::{Stop, pi};
+use crate::agents::pi::load as pi;
+use crate::chain::Stop;
 use crate::dialect::Dialect;
 use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};

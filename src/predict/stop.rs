@@ -6,13 +6,13 @@
 
 use super::Stopped;
 use super::states::{counted, quoted};
-use crate::chain::{Mode, claude};
+use crate::chain::Mode;
 use crate::dialect::Dialect;
 use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME, flag};
 use crate::request::pairing::Pairing;
 use crate::request::tail;
-use crate::request::{CleanupPass, Interruption, Request, Role, Row, WHOLE, role};
+use crate::request::{CleanupPass, Interruption, Request, Role, Row, WHOLE};
 use crate::session::{Session, Shape};
 
 /// Where it stopped. Of a resume that comes to nothing the rule is never asked.
@@ -97,7 +97,7 @@ struct Open {
 
 /// Calls of the model's last turn without a result, when no prompt came after it.
 fn open_calls(session: &Session, request: &Request) -> Vec<Open> {
-    let role_of = |row: &Row| role(session, session.record(row.record));
+    let role_of = |row: &Row| request.role(session, row.record);
     let Some(last) = request.rows.iter().rposition(|r| matches!(role_of(r), Role::Model(_))) else {
         return Vec::new();
     };
@@ -232,7 +232,7 @@ fn of_client(session: &Session) -> Vec<String> {
         session.chain.adopted.iter().for_each(|&n| adopted[n as usize] = true);
         let leaves = graph.leaves(facts).into_iter();
         let newest = leaves
-            .filter(|&n| !adopted[n as usize] && claude::is_visible(session.record(n)) && time(n) > time(leaf))
+            .filter(|&n| !adopted[n as usize] && session.agent.is_shown(session.record(n)) && time(n) > time(leaf))
             .max_by_key(|&n| time(n));
         if let Some(n) = newest {
             doubts.push(format!(
@@ -253,9 +253,9 @@ fn of_client(session: &Session) -> Vec<String> {
 
 /// pi: the last turn failed and is left out, what its tools answered is not.
 fn failed_turn(session: &Session, request: &Request) -> Option<String> {
-    let failed = request.rows.iter().rposition(|r| role(session, session.record(r.record)) == Role::Failed)?;
+    let failed = request.rows.iter().rposition(|r| request.role(session, r.record) == Role::Failed)?;
     let behind = &request.rows[failed + 1..];
-    if behind.iter().any(|r| matches!(role(session, session.record(r.record)), Role::Model(_) | Role::Prompt)) {
+    if behind.iter().any(|r| matches!(request.role(session, r.record), Role::Model(_) | Role::Prompt)) {
         return None;
     }
     let line = session.record(request.rows[failed].record).line;

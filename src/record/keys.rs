@@ -51,6 +51,11 @@ impl<F> Keys<F> {
         Keys { lists, places }
     }
 
+    /// The first key that means this.
+    pub fn first(&self, is: impl Fn(&F) -> bool) -> Option<&'static [u8]> {
+        self.lists.iter().copied().flatten().find(|key| is(&key.is)).map(|key| key.name)
+    }
+
     /// What a key means; none when it means nothing here.
     #[inline]
     pub fn get(&self, name: &[u8]) -> Option<&'static F> {

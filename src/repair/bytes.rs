@@ -6,7 +6,6 @@ use std::io;
 
 use super::edit::{Action, Edit};
 use super::text::Splice;
-use crate::chain::graph::is_node;
 use crate::finding::Fix;
 use crate::record::damage::{self, BOM, BadKind, Segment};
 use crate::record::facts::{BadLine, DefectKind, Kind};
@@ -94,7 +93,7 @@ fn split(session: &Session, code: &'static str, bad: &BadLine, bytes: &[u8]) -> 
     let own_line = |p: &Segment| {
         session.facts.hidden.iter().any(|h| {
             h.offset == bad.offset + p.start as u64
-                && is_node(session.dialect, h)
+                && session.agent.is_node(h)
                 && session.graph.find(h.id, &session.facts).is_some()
         })
     };

@@ -45,7 +45,7 @@ impl Relink {
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
 pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
-    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
         return Vec::new();
     };
     let id = |n: u32| match healed.origins[n as usize] {
@@ -97,7 +97,7 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
             .map(|s| Edit::new("C204", Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
         return Ok(edit.into_iter().map(|e| vec![e]).collect());
     }
-    let Some(healed) = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
         return Ok(Vec::new());
     };
     let mut edits = match (code, session.dialect) {

@@ -10,7 +10,6 @@ use super::chain_table::{head, sentence};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::words::{counted, number, paragraph};
-use crate::chain::shape::is_shown;
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::chain::walk::up;
 
@@ -190,7 +189,7 @@ impl<'a> Tree<'a> {
     fn add(&self, run: &mut Run, n: u32) {
         let record = self.report.session.record(n);
         run.records += 1;
-        run.messages += u64::from(is_shown(self.report.session.dialect, record));
+        run.messages += u64::from(self.report.session.agent.is_shown(record));
         run.lines =
             Some(run.lines.map_or((record.line, record.line), |(a, b)| (a.min(record.line), b.max(record.line))));
     }

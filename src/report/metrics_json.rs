@@ -12,6 +12,7 @@ use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
 use super::turns_json::TurnsJson;
 use super::usage_json::{RatioJson, TotalJson, UsageJson};
+use crate::agents;
 use crate::audit;
 use crate::audit::measure::{Measured, PlacedDisagreement, UsageRow};
 use crate::dialect::Dialect;
@@ -269,7 +270,7 @@ fn usage(measured: &Measured) -> impl Iterator<Item = UsageLine> {
 /// The session id that a file's place gives; of a subagent's own file that of its session.
 pub(super) fn session_id(file: &FileEntry, path: &Path) -> String {
     let dialect = file.dialect.unwrap_or(Dialect::Sid);
-    ids::implied_id(path, dialect, audit::shape_of(file.kind)).lossy()
+    ids::implied_id(path, agents::of(dialect), audit::shape_of(file.kind)).lossy()
 }
 
 #[derive(Serialize)]

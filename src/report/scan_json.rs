@@ -12,6 +12,7 @@ use super::finding_json::{FindingJson, Under, findings};
 use super::json;
 use super::next::Next;
 use super::usage_json::TotalJson;
+use crate::agents;
 use crate::audit::layers::IndexAudit;
 use crate::audit::{self, Extra, Scan, SessionAudit, keep};
 use crate::chain::Mode;
@@ -259,7 +260,7 @@ impl<'a> SessionJson<'a> {
         };
         let id = extra
             .and_then(|extra| extra.session_id.clone())
-            .unwrap_or_else(|| ids::implied_id(&path, session.dialect, session.shape));
+            .unwrap_or_else(|| ids::implied_id(&path, agents::of(session.dialect), session.shape));
         let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
         let next = Next { path: &path, shape: session.shape, mends: session.mends() };

@@ -1,6 +1,29 @@
-//! What this room asks of an agent: what it sends after a resume: which messages, after its own trimming and cleaning.
+//! What this room asks of an agent: what it sends after a resume, after its own trimming and cleaning.
 
+use std::collections::HashMap;
+
+use super::{Api, Request, Role};
 use crate::chain::agent::Loader;
+use crate::record::facts::{Block, Facts, Record};
+use crate::session::Session;
 
 /// What this room has to know of an agent.
-pub trait Sender: Loader {}
+pub trait Sender: Loader {
+    /// Who speaks in a record, for the request.
+    fn role(&self, facts: &Facts, record: &Record) -> Role;
+
+    /// The records that speak in the request, in order.
+    fn speaking<'a>(&self, session: &'a Session) -> Box<dyn Iterator<Item = u32> + 'a>;
+
+    /// What was put in the place of a record's own content, by record.
+    fn edited(&self, session: &Session) -> HashMap<u32, Vec<Block>>;
+
+    /// Whose rules judge a request whose session names no provider; the model is the last that answered.
+    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api;
+
+    /// Leaves out what it leaves out before it sends, and says where the conversation stopped.
+    fn clean(&self, session: &Session, request: &mut Request);
+
+    /// Whether results in this record count as answers to calls.
+    fn may_answer(&self, record: &Record) -> bool;
+}

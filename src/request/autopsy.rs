@@ -3,6 +3,7 @@
 
 use super::pairing::{Again, NONE, Pairing, State};
 use super::{Request, content};
+use crate::record::agent::{BlockField, Field, Records, Slot};
 use crate::record::facts::{BlockKind, Kind};
 use crate::record::{again, value::Value};
 use crate::session::Session;
@@ -91,16 +92,15 @@ fn slab(
     rows: &[(u32, u32, u32)],
 ) -> Slab {
     let row = rows.iter().find(|r| r.0 == n).map(|r| (r.1, r.2));
+    let agent: &dyn Records = session.agent;
     let blocks = request.blocks(&session.facts, n);
     let text = again::text(&session.source, session.record(n)).unwrap_or_default();
     let values = content(&text).map(|c| c.items()).unwrap_or_default();
     let parts = (0..).zip(blocks).map(|(place, b)| {
         let (state, other) = row.map_or(("", None), |(row, _)| state(session, request, pairing, row, place, b.kind));
-        let call = match session.record(n).kind {
-            Kind::ToolMessage if session.dialect.is_pi() => {
-                Value::parse(&text).and_then(|v| v.at(&["message", "toolCallId"])?.text())
-            }
-            _ => values.get(usize::from(b.index)).and_then(|v| call_id(*v, b.kind)),
+        let call = match agent.is_result(session.record(n).kind) {
+            true => answered(&text, agent),
+            false => values.get(usize::from(b.index)).and_then(|v| call_id(*v, b.kind, agent)),
         };
         Part { kind: b.kind, call, tool: session.facts.names.text(b.name), state, other }
     });
@@ -116,12 +116,24 @@ fn slab(
 }
 
 /// The id of a call or result, as it stands in its block.
-pub fn call_id(value: Value<'_>, kind: BlockKind) -> Option<Text> {
-    match kind {
-        BlockKind::Call => value.get("id")?.text(),
-        BlockKind::Result => value.get("tool_use_id")?.text(),
-        _ => None,
-    }
+pub fn call_id(block: Value<'_>, kind: BlockKind, agent: &dyn Records) -> Option<Text> {
+    let field = match kind {
+        BlockKind::Call => BlockField::Id,
+        BlockKind::Result => BlockField::Answers,
+        _ => return None,
+    };
+    let members = block.members();
+    let (_, id) = members.iter().rfind(|(key, _)| agent.keys().block.get(key.as_bytes()) == Some(&field))?;
+    id.text()
+}
+
+/// The call that a message answers which is a result as a whole.
+pub fn answered(text: &[u8], agent: &dyn Records) -> Option<Text> {
+    let message = Value::parse(text)?.get("message")?;
+    let is = |slot: &Slot| matches!(slot.field, Field::Answers);
+    let members = message.members();
+    let (_, call) = members.iter().rfind(|(key, _)| agent.keys().message.get(key.as_bytes()).is_some_and(is))?;
+    call.text()
 }
 
 fn state(

@@ -2,12 +2,11 @@
 //! agent itself leaves out or makes up before it sends.
 //!
 //! Facts only: which record and block, never a text. `turns` merges the rows of one response and gives each row the turn
-//! it stands in; `pairing` and the rules judge on that. sid-code's cleaning is in `clean`, the tail it shows in `tail`.
+//! it stands in; `pairing` and the rules judge on that. The tail that an agent may show instead of all is in `tail`.
 //! Whether the API would take the result is for the rules to say.
 
 pub mod agent;
 pub mod autopsy;
-pub mod clean;
 pub mod pairing;
 pub mod tail;
 pub mod turns;
@@ -17,15 +16,11 @@ use std::ops::Range;
 
 use agent::Sender;
 
-use crate::chain::Mode;
-use crate::dialect::Dialect;
-use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, Record, flag};
-use crate::record::read::{At, RecordReader};
+use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, flag};
 use crate::record::{again, value::Value};
 use crate::session::{Session, Shape};
-use clean::Integrity;
 use turns::Merge;
-pub use turns::{IdMap, KeyedHasher, Role, Row, role};
+pub use turns::{IdMap, KeyedHasher, Role, Row};
 
 /// Whose rules the next request is judged by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,9 +110,28 @@ impl Interruption {
     }
 }
 
+/// Calls and results by the agent's own check: sets over the whole list, so that a repeated id counts once. Each entry is
+/// the first place of the id: row and block.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Integrity {
+    /// Calls that no result of a user's message names.
+    pub orphans: Vec<(u32, u32)>,
+    /// Results that no call of a model's message made.
+    pub dangling: Vec<(u32, u32)>,
+}
+
+impl Integrity {
+    /// Whether every call has its result and every result its call.
+    pub fn intact(&self) -> bool {
+        self.orphans.is_empty() && self.dangling.is_empty()
+    }
+}
+
 /// The next request, before and after the agent's own cleaning.
 #[derive(Debug)]
 pub struct Request {
+    /// Who sends it.
+    pub agent: &'static dyn Sender,
     /// Whose rules judge it.
     pub api: Api,
     /// The messages in order, those that are left out included.
@@ -146,9 +160,10 @@ pub struct Request {
 
 impl Request {
     /// What this session's agent would send.
-    pub fn new(session: &Session, _agent: &dyn Sender) -> Request {
+    pub fn new(session: &Session, agent: &'static dyn Sender) -> Request {
         let mut sent = Request {
-            api: api(session),
+            agent,
+            api: api(session, agent),
             rows: Vec::new(),
             drops: Vec::new(),
             split: Vec::new(),
@@ -164,27 +179,31 @@ impl Request {
         if session.chain.refusal.is_some() {
             return sent;
         }
-        sent.edited = edited(session);
+        sent.edited = agent.edited(session);
         let mut merge = Merge::of(session.chain.adopted.len());
-        for n in speaking(session) {
+        for n in agent.speaking(session) {
             let record = session.record(n);
             let thinks = |blocks: &[Block]| blocks.iter().any(|b| is_thinking(b.kind));
-            merge.push(n, role(session, record), thinks(session.facts.blocks_of(record)));
+            merge.push(n, agent.role(&session.facts, record), thinks(session.facts.blocks_of(record)));
         }
         (sent.rows, sent.split, sent.resumed) = merge.finish(|n| session.record(n).group());
-        match session.dialect {
-            Dialect::Sid => clean::sid(session, &mut sent),
-            _ => {
-                for (row, r) in (0..).zip(&sent.rows) {
-                    if role(session, session.record(r.record)) == Role::Failed {
-                        sent.drops.push(Dropped { row, block: WHOLE, pass: CleanupPass::FailedTurns });
-                    }
-                }
-                sent.interruption = interruption(session, &sent);
-            }
-        }
+        agent.clean(session, &mut sent);
         sent.mark(session.facts.records.len());
         sent
+    }
+
+    /// Who speaks in a record.
+    pub fn role(&self, session: &Session, record: u32) -> Role {
+        self.agent.role(&session.facts, session.record(record))
+    }
+
+    /// Leaves out the turns of the model that failed.
+    pub fn drop_failed(&mut self, session: &Session) {
+        for (row, r) in (0..).zip(&self.rows) {
+            if self.agent.role(&session.facts, session.record(r.record)) == Role::Failed {
+                self.drops.push(Dropped { row, block: WHOLE, pass: CleanupPass::FailedTurns });
+            }
+        }
     }
 
     fn mark(&mut self, records: usize) {
@@ -286,7 +305,7 @@ pub fn is_claude(model: &[u8]) -> bool {
 }
 
 /// The session's provider, and the last model where it names none (Claude Code never does).
-fn api(session: &Session) -> Api {
+fn api(session: &Session, agent: &dyn Sender) -> Api {
     let facts = &session.facts;
     let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
     let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
@@ -295,51 +314,14 @@ fn api(session: &Session) -> Api {
     let anthropic = match provider.as_deref() {
         Some(p) if p.contains("anthropic") || p.contains("claude") => true,
         Some(p) => claude && (p.contains("bedrock") || p.contains("vertex")),
-        None => claude || (session.dialect == Dialect::Claude && model.is_none()),
+        None => return agent.unnamed_provider(model),
     };
     if anthropic { Api::Anthropic } else { Api::Unknown }
 }
 
-/// The records that speak in the request, in order. Claude Code sends its meta rows too, which the loader does not show.
-///
-/// A subagent's transcript is walked by the SDK without putting parallel results back (`docs/formats/claude-code.md`,
-/// section 3, rule 8). The client that ran it had them: real healthy subagents fork at every parallel call. So they are
-/// put back here.
-fn speaking(session: &Session) -> Box<dyn Iterator<Item = u32> + '_> {
-    let chain = &session.chain;
-    let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
-    match (session.dialect, session.shape) {
-        (Dialect::Claude, Shape::Subagent) => {
-            let whole = crate::chain::claude::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
-            Box::new(whole.into_iter().filter(spoken))
-        }
-        (Dialect::Claude, _) => {
-            let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);
-            Box::new(chain.adopted.iter().copied().filter(move |n| spoken(n) && !aside(n)))
-        }
-        (Dialect::Pi | Dialect::Openclaw, _) if chain.mode == Mode::Linear => {
-            Box::new(first_version(session).into_iter())
-        }
-        _ => Box::new(chain.messages.iter().copied()),
-    }
-}
-
-/// pi v1: a compaction keeps a range by its index among the parsed lines, the header being 0 (`docs/formats/pi.md`,
-/// section 4).
-fn first_version(session: &Session) -> Vec<u32> {
-    let messages = &session.chain.messages;
-    let Some(at) = messages.iter().rposition(|&n| session.record(n).kind == Kind::Compaction) else {
-        return messages.clone();
-    };
-    let text = again::text(&session.source, session.record(messages[at])).unwrap_or_default();
-    let first = Value::parse(&text).and_then(|v| v.get("firstKeptEntryIndex")?.count()).filter(|&first| first > 0);
-    let kept = messages[..at].iter().copied().filter(|&n| first.is_some_and(|first| u64::from(n) >= first));
-    std::iter::once(messages[at]).chain(kept).chain(messages[at + 1..].iter().copied()).collect()
-}
-
 /// Where the conversation stopped; asides say nothing.
-fn interruption(session: &Session, sent: &Request) -> Interruption {
-    let role_of = |row: &Row| role(session, session.record(row.record));
+pub fn interruption(session: &Session, sent: &Request) -> Interruption {
+    let role_of = |row: &Row| sent.role(session, row.record);
     let Some((at, last)) = sent.rows.iter().enumerate().rev().find(|(_, r)| role_of(r) != Role::Aside) else {
         return Interruption::None;
     };
@@ -365,43 +347,4 @@ fn interruption(session: &Session, sent: &Request) -> Interruption {
         }
         _ => Interruption::None,
     }
-}
-
-/// pi: what context edits put in the place of a record's content. The latest edit of a target counts; those that leave
-/// their target out were followed by the loader already.
-fn edited(session: &Session) -> HashMap<u32, Vec<Block>> {
-    let mut edited = HashMap::new();
-    if session.dialect != Dialect::Pi {
-        return edited;
-    }
-    let edits = session.chain.adopted.iter().map(|&n| session.record(n)).filter(|r| r.kind == Kind::ContextEdit);
-    let latest: HashMap<u64, &Record> = edits.map(|r| (r.target(), r)).collect();
-    if latest.is_empty() {
-        return edited;
-    }
-    for &n in &session.chain.messages {
-        let target = session.record(n);
-        let Some(edit) = latest.get(&target.id.short()).filter(|e| !e.has(flag::OMITS)) else { continue };
-        // A result stays the answer to its call whatever it says.
-        if target.kind == Kind::ToolMessage {
-            continue;
-        }
-        if let Some(blocks) = replacement(session, edit) {
-            edited.insert(n, blocks);
-        }
-    }
-    edited
-}
-
-fn replacement(session: &Session, edit: &Record) -> Option<Vec<Block>> {
-    let text = again::text(&session.source, edit).ok()?;
-    let content = Value::parse(&text)?.at(&["replacement", "content"])?;
-    let line = [br#"{"type":"message","message":{"role":"user","content":"#, content.raw(), b"}}"].concat();
-    let mut facts = Facts::default();
-    let at = At { line: edit.line, offset: edit.offset, exact: false };
-    RecordReader::new(session.agent).read(&line, at, false, &mut facts).ok()?;
-    for block in &mut facts.blocks {
-        block.name = facts.names.get(block.name).map_or(0, |name| session.facts.names.find(name));
-    }
-    Some(facts.blocks)
 }

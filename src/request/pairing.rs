@@ -3,9 +3,9 @@
 //! First come, first served, and a call id may come again in a later turn: the result belongs to the latest call of that
 //! id. Which of the states below is a defect, for whom, and who heals it, is left to `rules::tools`.
 
-use super::{IdMap, Request, Role, WHOLE, role};
-use crate::dialect::Dialect;
-use crate::record::facts::{BlockKind, block, flag};
+use super::{IdMap, Request, Role, WHOLE};
+use crate::record::facts::{Block, BlockKind, block};
+use crate::record::read::falsy_ids;
 use crate::session::Session;
 
 /// No such call or result.
@@ -84,11 +84,8 @@ impl Pairing {
         let mut made = Making::default();
         for (row, r) in (0..).zip(&sent.rows) {
             let record = session.record(r.record);
-            let role = role(session, record);
-            let user = session.dialect != Dialect::Sid || !record.has(flag::ROLE_ASSISTANT);
-            // sid-code counts results of messages with another role than "user" for nothing; a sidechain's "tool" is one.
-            let side = record.kind == crate::record::facts::Kind::SideMessage;
-            let user = user && (session.dialect != Dialect::Sid || side || record.has(flag::ROLE_USER));
+            let role = sent.agent.role(&session.facts, record);
+            let user = sent.agent.may_answer(record);
             for (place, b) in (0..).zip(sent.blocks(&session.facts, r.record)) {
                 if b.flags & block::NO_ID != 0 {
                     continue;
@@ -208,4 +205,14 @@ impl Making {
 /// Whether a call or result is left out by the agent's own cleaning.
 pub fn is_left_out(sent: &Request, row: u32, block: u32) -> bool {
     sent.fate(row, block).or_else(|| sent.fate(row, WHOLE)).is_some()
+}
+
+/// A call without id or name, or a result without call id, as JavaScript's truth has it.
+pub fn is_nameless(b: &Block) -> bool {
+    let no_id = b.flags & block::NO_ID != 0 && falsy_ids().contains(&b.id);
+    match b.kind {
+        BlockKind::Call => no_id || (b.flags & block::NO_NAME != 0 && b.name == 0),
+        BlockKind::Result => no_id,
+        _ => false,
+    }
 }

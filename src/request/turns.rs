@@ -6,10 +6,6 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::dialect::Dialect;
-use crate::record::facts::{BlockKind, Kind, Record, flag};
-use crate::session::Session;
-
 /// One message of the request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
@@ -32,30 +28,6 @@ pub enum Role {
     Prompt,
     /// A model's turn that failed: it is not sent, and ends what was open before it.
     Failed,
-}
-
-/// Who speaks in a record.
-pub fn role(session: &Session, record: &Record) -> Role {
-    let results = || session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
-    match session.dialect {
-        Dialect::Claude => match record.kind {
-            Kind::Assistant if record.any(flag::API_ERROR | flag::SYNTHETIC) => Role::Aside,
-            Kind::Assistant => Role::Model(record.group()),
-            _ if results() => Role::Results,
-            _ if record.any(flag::META | flag::LOCAL_COMMAND | flag::INTERRUPT) => Role::Aside,
-            _ => Role::Prompt,
-        },
-        // A sidechain's role "tool" is sent as the user's.
-        Dialect::Sid if record.has(flag::ROLE_ASSISTANT) => Role::Model(0),
-        Dialect::Sid if results() => Role::Results,
-        Dialect::Sid => Role::Prompt,
-        Dialect::Pi | Dialect::Openclaw => match record.kind {
-            Kind::Assistant if record.has(flag::FAILED) => Role::Failed,
-            Kind::Assistant => Role::Model(0),
-            Kind::ToolMessage => Role::Results,
-            _ => Role::Prompt,
-        },
-    }
 }
 
 /// Merges the rows of one response across the results that came in while it streamed.

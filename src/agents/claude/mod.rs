@@ -2,6 +2,7 @@
 
 mod files;
 mod home;
+pub(crate) mod load;
 mod loader;
 mod meter;
 mod records;

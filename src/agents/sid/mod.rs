@@ -1,7 +1,9 @@
 //! sid-code: records with `uuid` and `parentUuid`, formats 2.0 and 3.0, whole-file JSON before that.
 
+mod clean;
 mod files;
 mod home;
+pub(crate) mod load;
 mod loader;
 mod meter;
 mod records;

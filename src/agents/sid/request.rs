@@ -1,6 +1,44 @@
-//! sid-code: what is sent after a resume.
+//! sid-code: what is sent after a resume. The cleaning itself is in `clean`.
 
-use super::Sid;
+use std::collections::HashMap;
+
+use super::{Sid, clean};
+use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
+use crate::request::{Api, Request, Role, is_claude};
+use crate::session::Session;
 
-impl Sender for Sid {}
+impl Sender for Sid {
+    /// A sidechain's role "tool" is sent as the user's.
+    fn role(&self, facts: &Facts, record: &Record) -> Role {
+        if record.has(flag::ROLE_ASSISTANT) {
+            Role::Model(0)
+        } else if facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result) {
+            Role::Results
+        } else {
+            Role::Prompt
+        }
+    }
+
+    fn speaking<'a>(&self, session: &'a Session) -> Box<dyn Iterator<Item = u32> + 'a> {
+        Box::new(session.chain.messages.iter().copied())
+    }
+
+    fn edited(&self, _session: &Session) -> HashMap<u32, Vec<Block>> {
+        HashMap::new()
+    }
+
+    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api {
+        if model.is_some_and(is_claude) { Api::Anthropic } else { Api::Unknown }
+    }
+
+    fn clean(&self, session: &Session, request: &mut Request) {
+        clean::clean(session, request);
+    }
+
+    /// Results in messages of another role than "user" count for nothing; a sidechain's "tool" is one.
+    fn may_answer(&self, record: &Record) -> bool {
+        let user = record.kind == Kind::SideMessage || record.has(flag::ROLE_USER);
+        user && !record.has(flag::ROLE_ASSISTANT)
+    }
+}

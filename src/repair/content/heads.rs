@@ -2,7 +2,6 @@
 
 use std::io;
 
-use crate::chain::graph::is_node;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
@@ -16,7 +15,7 @@ use crate::session::Session;
 
 /// The header of a pi session, the start record of a sid-code session.
 pub(super) fn edits(session: &Session) -> io::Result<Vec<Edit>> {
-    let first = session.facts.records.iter().find(|r| is_node(session.dialect, r));
+    let first = session.facts.records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first else { return Ok(Vec::new()) };
     let text = again::text(&session.source, first)?;
     let raw =

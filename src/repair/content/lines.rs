@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use crate::chain::Mode;
 use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::chain::walk::Inherited;
-use crate::chain::{Mode, claude};
-use crate::dialect::Dialect;
 use crate::finding::Fix;
 use crate::record::again;
 use crate::record::facts::flag;
@@ -84,12 +83,7 @@ fn member(session: &Session, n: u32, key: &str) -> io::Result<String> {
 
 /// The records in the order in which the loader walks them, root first: what has a child on the way down.
 pub(super) fn walked(session: &Session) -> Vec<u32> {
-    match (session.dialect, session.chain.mode, session.chain.leaf) {
-        (Dialect::Claude, Mode::Tree, Some(leaf)) if session.shape == crate::session::Shape::Main => {
-            claude::walk(&session.facts, &session.graph, leaf).0
-        }
-        _ => session.chain.adopted.clone(),
-    }
+    session.agent.walked(&session.facts, &session.graph, &session.chain)
 }
 
 /// Puts a line behind a record, and the walk's next record below it.

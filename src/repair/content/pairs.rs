@@ -26,7 +26,7 @@ pub(super) fn alone(session: &Session, request: &Request, targets: &Targets) -> 
     let sent: BTreeSet<u32> = request.rows.iter().map(|r| r.record).collect();
     let facts = &session.facts;
     // What lies before a boundary is never sent again: a half that stands there is no partner.
-    let survey = Survey::new(session.dialect, facts, &session.graph, &session.chain);
+    let survey = Survey::new(session.agent, facts, &session.graph, &session.chain);
     let behind = |n: u32| survey.reason(n) == Some(Reason::BeforeBoundary);
     let aside = (0..).zip(&facts.records).filter(|&(n, _)| !sent.contains(&n) && !behind(n)).map(|(_, r)| r);
     let mut elsewhere: BTreeSet<(bool, u64)> = BTreeSet::new();

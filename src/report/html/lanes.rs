@@ -8,7 +8,7 @@
 //! number of rows is bounded whatever the file is, and each folded row says how many records it stands for.
 
 use crate::chain::Mode;
-use crate::chain::shape::{is_prompt, is_shown};
+use crate::chain::shape::is_prompt;
 use crate::chain::survey::{Branch, Reason, Survey};
 use crate::chain::walk::up;
 use crate::record::facts::{Kind, Record, flag};
@@ -241,7 +241,7 @@ impl Plan<'_> {
         {
             return LANDMARK;
         }
-        match is_shown(self.session.dialect, record) {
+        match self.session.agent.is_shown(record) {
             true if is_prompt(&self.session.facts, record) => PROMPT,
             true => 1,
             false => 0,
@@ -307,7 +307,7 @@ impl Plan<'_> {
             }
             Item::Record(n) => {
                 let record = self.session.record(n);
-                let shown = is_shown(self.session.dialect, record);
+                let shown = self.session.agent.is_shown(record);
                 Row {
                     records: Some((n, n)),
                     messages: u64::from(shown),

@@ -149,7 +149,7 @@ fn summaries(view: &View<'_>, found: &mut Collector) {
                     .effect(format!("{loader} brings back the summary and all that it summarises")),
             );
         }
-        message_above |= crate::chain::claude::is_visible(record);
+        message_above |= view.context.session.agent.is_shown(record);
     }
 }
 

@@ -50,7 +50,7 @@ fn extra_roots(view: &View<'_>, found: &mut Collector) {
                     .fact("messages_below", view.shape.below(n).messages),
             );
         }
-        message_above |= crate::chain::shape::is_shown(session.dialect, record);
+        message_above |= session.agent.is_shown(record);
     }
 }
 

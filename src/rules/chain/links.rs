@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::View;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, breaks, lacks_id};
+use crate::chain::heal::{Broken, breaks};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::record::again;
@@ -99,11 +99,7 @@ fn hidden_missing_parents(view: &View<'_>, inside: &HashSet<Id>, found: &mut Col
     for record in facts.hidden.iter().filter(|h| graph.has_kind(h) && !h.parent.is_none()) {
         let own_line = graph.find(record.id, facts).is_some();
         let known = graph.find(record.parent, facts).is_some() || inside.contains(&record.parent);
-        if own_line
-            || known
-            || crate::chain::graph::is_fork_start(session.dialect, record)
-            || !found.wants(MISSING_PARENT.code)
-        {
+        if own_line || known || session.agent.begins(record) || !found.wants(MISSING_PARENT.code) {
             continue;
         }
         let cause = found_name(view, record.line).unwrap_or_else(|| "lost line".to_owned());
@@ -120,7 +116,7 @@ fn hidden_missing_parents(view: &View<'_>, inside: &HashSet<Id>, found: &mut Col
 fn broken_links(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
     let loader = session.dialect.loader();
-    for (n, broken) in breaks(session.dialect, &session.facts, &session.graph) {
+    for (n, broken) in breaks(session.agent, &session.facts, &session.graph) {
         let (rule, effect) = match broken {
             Broken::SelfParent => (
                 &SELF_PARENT,
@@ -261,7 +257,7 @@ fn nameless(view: &View<'_>, found: &mut Collector) {
         return;
     }
     let loader = session.dialect.loader();
-    for (n, record) in numbered(&facts.records).filter(|(_, r)| lacks_id(session.dialect, r)) {
+    for (n, record) in numbered(&facts.records).filter(|(_, r)| session.agent.lacks_id(r)) {
         if !found.wants(MISSING_ID.code) {
             continue;
         }

@@ -159,7 +159,7 @@ fn only_aside(context: &Context<'_>) -> bool {
     let session = context.session;
     session.dialect == Dialect::Claude
         && session.facts.hidden.is_empty()
-        && !session.facts.records.iter().any(|r| crate::chain::claude::is_visible(r) && session.graph.has_kind(r))
+        && !session.facts.records.iter().any(|r| session.agent.is_shown(r) && session.graph.has_kind(r))
         && !session.facts.records.iter().any(|r| r.is_message() && !r.has(flag::ID_STRING))
 }
 

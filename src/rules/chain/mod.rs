@@ -58,8 +58,8 @@ pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Healed> {
         loading::document(context, found);
         return None;
     }
-    let shape = Shape::new(session.dialect, &session.facts, &session.graph, &session.chain);
-    let healed = heal(session.dialect, &session.facts, &session.graph, &session.chain, &session.source);
+    let shape = Shape::new(session.agent, &session.facts, &session.graph, &session.chain);
+    let healed = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source);
     let view = View { context, shape, healed };
     links::check(&view, found);
     branches::check(&view, found);

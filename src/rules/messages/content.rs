@@ -4,7 +4,7 @@ use super::{BLANK_TEXT, EMPTY_CONTENT, EMPTY_TEXT, WRONG_SHAPE};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
-use crate::request::{CleanupPass, Role, WHOLE, is_thinking, role};
+use crate::request::{CleanupPass, Role, WHOLE, is_thinking};
 use crate::rules::Context;
 use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
 use crate::session::{Session, Shape};
@@ -26,7 +26,7 @@ impl Turns {
         let mut open = None;
         for (row, r) in (0..).zip(rows) {
             on_chain[r.record as usize] = true;
-            let speaker = match role(session, session.record(r.record)) {
+            let speaker = match context.request.role(session, r.record) {
                 Role::Model(_) => Some(r.turn),
                 _ => None,
             };
@@ -43,8 +43,7 @@ impl Turns {
 /// Whether a turn is the model's.
 pub(super) fn is_response(context: &Context<'_>, span: (u32, u32)) -> bool {
     let session = context.session;
-    let record = session.record(context.request.rows[span.0 as usize].record);
-    matches!(role(session, record), Role::Model(_))
+    matches!(context.request.role(session, context.request.rows[span.0 as usize].record), Role::Model(_))
 }
 
 /// The blocks of a turn, with their rows and places.

@@ -183,7 +183,7 @@ fn other_ids(session: &Session) -> Vec<u64> {
         // The name decides; an id inside that the name does not give is S506 or S508 and finds no file.
         Dialect::Claude => {}
         Dialect::Pi | Dialect::Openclaw => {
-            let header = facts.records.iter().find(|r| crate::chain::pi::is_header(r));
+            let header = facts.records.iter().find(|r| crate::agents::pi::load::is_header(r));
             ids.extend(header.and_then(|r| again::id(&session.source, r)).map(|id| hash(id.as_bytes())));
         }
     }

@@ -77,7 +77,7 @@ fn sid(session: &Session) -> Option<Hidden> {
 /// pi's list takes the first parsed value for the header and drops the file on anything that makes its reader throw.
 fn pi(session: &Session) -> Option<Hidden> {
     let facts = &session.facts;
-    if crate::chain::pi::header(&facts.records).is_none() {
+    if crate::agents::pi::load::header(&facts.records).is_none() {
         let first = facts.records.iter().find(|r| !r.has(flag::IS_FALSY));
         let why = "its first record is no header";
         let cause = if facts.bom { "L110" } else { "C220" };

@@ -137,7 +137,7 @@ pub(super) fn subagent_session(path: &Path) -> Option<&[u8]> {
 
 fn pi_differs<'a>(session: &Session, stem: &'a [u8]) -> Option<Differs<'a>> {
     let named = pi_named_id(session.dialect, stem)?;
-    let header = session.facts.records.iter().find(|r| crate::chain::pi::is_header(r))?;
+    let header = session.facts.records.iter().find(|r| crate::agents::pi::load::is_header(r))?;
     let id = again::id(&session.source, header)?;
     if id.as_bytes() == named {
         return None;

@@ -5,7 +5,7 @@
 //! Checked against what it made of the same sessions, and against the source of an earlier revision for what that page leaves
 //! out (a message that is null, a content element that is no object: the reader throws, which counts as corrupt).
 
-use crate::chain::{self, Chain};
+use crate::chain::Chain;
 use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, flag};
 use crate::record::value::Value;
@@ -72,7 +72,7 @@ pub(super) fn of(session: &Session) -> View {
     }
     // The loader streams this file and splits it where the list does not.
     match pass::read_cut(&session.source, session.agent, Cut::TrimmedLines, &Meter::default()) {
-        Ok(facts) => of_lines(session, &facts, &chain::sid::load(&facts)),
+        Ok(facts) => of_lines(session, &facts, &crate::agents::sid::load::load(&facts)),
         Err(_) => corrupt(Corrupt::NotLoadable),
     }
 }

@@ -7,7 +7,7 @@ use super::held::Held;
 use crate::dialect::Dialect;
 use crate::record::facts::{Kind, Record};
 use crate::record::{again, value::Value};
-use crate::request::{Role, role};
+use crate::request::Role;
 use crate::session::Session;
 
 /// What a call may have done before its result was lost.
@@ -110,7 +110,8 @@ fn file_history(session: &Session, held: &Held, record: u32, block: u32) -> Opti
         let input = call.get("input")?;
         input.get("file_path").or_else(|| input.get("notebook_path"))?.string()
     })?;
-    let is_prompt = |r: &Record| r.kind == Kind::User && role(session, r) == Role::Prompt;
+    let is_prompt =
+        |r: &Record| r.kind == Kind::User && crate::agents::of_session(session).role(&session.facts, r) == Role::Prompt;
     let records = &session.facts.records;
     let prompt = records[..record as usize].iter().rposition(is_prompt).unwrap_or(0);
     let end = records[record as usize..].iter().position(is_prompt).map_or(records.len(), |n| record as usize + n);

@@ -3,9 +3,8 @@
 
 use std::cell::RefCell;
 
-use crate::record::facts::Kind;
 use crate::record::{again, value::Value};
-use crate::request::autopsy::call_id;
+use crate::request::autopsy::{answered, call_id};
 use crate::request::content;
 use crate::rules::Context;
 use crate::session::Session;
@@ -46,10 +45,9 @@ impl Held {
     pub(super) fn id(&self, context: &Context<'_>, record: u32, place: u32) -> Option<Text> {
         let session = context.session;
         let b = *context.request.blocks(&session.facts, record).get(place as usize)?;
-        if session.dialect.is_pi() && session.record(record).kind == Kind::ToolMessage {
-            let text = again::text(&session.source, session.record(record)).ok()?;
-            return Value::parse(&text)?.at(&["message", "toolCallId"])?.text();
+        if session.agent.is_result(session.record(record).kind) {
+            return answered(&again::text(&session.source, session.record(record)).ok()?, session.agent);
         }
-        self.block(session, record, usize::from(b.index), |value| call_id(value, b.kind))
+        self.block(session, record, usize::from(b.index), |value| call_id(value, b.kind, session.agent))
     }
 }

@@ -12,9 +12,9 @@ use super::{
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{BlockKind, block, flag};
-use crate::request::clean::is_nameless;
+use crate::request::pairing::is_nameless;
 use crate::request::pairing::{Again, Call, NONE, Pairing, State};
-use crate::request::{Api, CleanupPass, IdMap, Role, WHOLE, role};
+use crate::request::{Api, CleanupPass, IdMap, Role, WHOLE};
 use crate::rules::legal::{Case, IN_FLIGHT, REFUSED, Weight, as_it_stands};
 use crate::rules::{Collector, Context, counted};
 
@@ -32,7 +32,7 @@ impl Judged {
         let session = context.session;
         let sent = context.request;
         let pairing = if sent.rows.is_empty() { Pairing::default() } else { Pairing::new(session, sent) };
-        let model = |r: &&crate::request::Row| matches!(role(session, session.record(r.record)), Role::Model(_));
+        let model = |r: &&crate::request::Row| matches!(sent.role(session, r.record), Role::Model(_));
         let last = sent.rows.iter().rev().find(model).map_or(u32::MAX, |r| r.turn);
         let ends = sent.rows.last().is_some_and(|r| r.turn <= last.saturating_add(1));
         let mut judged =

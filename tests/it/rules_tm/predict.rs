@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use sid_audit::agents;
 use sid_audit::dialect::Dialect;
 use sid_audit::record::again;
+use sid_audit::request::Integrity;
 use sid_audit::request::autopsy::call_id;
-use sid_audit::request::clean::Integrity;
 use sid_audit::request::{self, tail};
 use sid_audit::rules::Examined;
 use sid_audit::session::Shape;
@@ -19,7 +19,8 @@ fn ids(Examined { session, request, .. }: &Examined, list: &[(u32, u32)]) -> Val
         let n = request.rows[row as usize].record;
         let text = again::text(&session.source, session.record(n)).unwrap();
         let b = request.blocks(&session.facts, n)[block as usize];
-        call_id(request::content(&text).unwrap().items()[usize::from(b.index)], b.kind).map(|t| t.lossy())
+        call_id(request::content(&text).unwrap().items()[usize::from(b.index)], b.kind, agents::of(Dialect::Sid))
+            .map(|t| t.lossy())
     };
     json!(list.iter().map(of).collect::<Vec<_>>())
 }

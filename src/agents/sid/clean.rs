@@ -7,32 +7,15 @@
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 
-use super::{CleanupPass, Dropped, IdMap, Interruption, KeyedHasher, Request, WHOLE, is_thinking};
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, block, flag};
-use crate::record::read::falsy_ids;
+use crate::request::pairing::is_nameless;
+use crate::request::{CleanupPass, Dropped, IdMap, Integrity, Interruption, KeyedHasher, Request, WHOLE, is_thinking};
 use crate::session::{Session, Shape};
-
-/// Calls and results by the agent's own check: sets over the whole list, so that a repeated id counts once. Each entry is
-/// the first place of the id: row and block.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Integrity {
-    /// Calls that no result of a user's message names.
-    pub orphans: Vec<(u32, u32)>,
-    /// Results that no call of a model's message made.
-    pub dangling: Vec<(u32, u32)>,
-}
-
-impl Integrity {
-    /// Whether every call has its result and every result its call.
-    pub fn intact(&self) -> bool {
-        self.orphans.is_empty() && self.dangling.is_empty()
-    }
-}
 
 type IdSet = HashSet<u64, BuildHasherDefault<KeyedHasher>>;
 
 /// Runs the passes over the rows and fills in what they drop.
-pub(super) fn sid(session: &Session, sent: &mut Request) {
+pub(super) fn clean(session: &Session, sent: &mut Request) {
     let facts = &session.facts;
     let raw = integrity(facts, sent);
     if session.shape == Shape::Sidechain {
@@ -52,7 +35,7 @@ pub(super) fn sid(session: &Session, sent: &mut Request) {
 }
 
 /// The passes walk `message.content` without looking first: null, a number or an object throws, and so does a null among
-/// its blocks (s84). A string is walked character by character.
+/// its blocks. A string is walked character by character.
 fn cannot_be_walked(facts: &Facts, record: &Record) -> bool {
     let null = |b: &Block| b.kind == BlockKind::NotObject && b.flags & block::EMPTY != 0;
     record.kind == Kind::NonObject
@@ -94,16 +77,6 @@ fn passes(facts: &Facts, sent: &Request) -> Vec<Dropped> {
         drops.extend(whole.map(|pass| Dropped { row, block: WHOLE, pass }));
     }
     drops
-}
-
-/// A call without id or name, or a result without call id, as JavaScript's truth has it.
-pub fn is_nameless(b: &Block) -> bool {
-    let no_id = b.flags & block::NO_ID != 0 && falsy_ids().contains(&b.id);
-    match b.kind {
-        BlockKind::Call => no_id || (b.flags & block::NO_NAME != 0 && b.name == 0),
-        BlockKind::Result => no_id,
-        _ => false,
-    }
 }
 
 /// Where it stopped, by what is left. The last prompt is taken off; tools are looked up in the message right before only.
@@ -181,7 +154,7 @@ fn sidechain(facts: &Facts, sent: &mut Request) {
 }
 
 /// The agent's integrity check over what is left. A sidechain's results stand in messages of any role but the model's.
-pub fn integrity(facts: &Facts, sent: &Request) -> Integrity {
+fn integrity(facts: &Facts, sent: &Request) -> Integrity {
     let (mut calls, mut results): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
     for (row, r) in (0..).zip(&sent.rows) {
         let record = &facts.records[r.record as usize];

@@ -2,12 +2,33 @@
 
 use std::collections::HashMap;
 
-use super::graph::{Graph, MISSING, NO_PARENT, numbered};
-use super::{Chain, Mode, Refusal, Stop, walk};
+use super::LoaderRules;
+use crate::chain::graph::{Graph, MISSING, NO_PARENT, numbered};
+use crate::chain::{Chain, Mode, Refusal, Stop, walk};
 use crate::record::facts::{Facts, Kind, Record, flag};
 
+/// pi's own rules.
+pub(super) const PI: LoaderRules =
+    LoaderRules { load, load_from, needs_id: is_entry, needs_parent_key: |_| true, edited: super::request::edited };
+
+/// OpenClaw's: an entry without an id is opaque, one without a parent key is attached to the leaf as it then is.
+pub(super) const OPENCLAW: LoaderRules = LoaderRules {
+    load: load_openclaw,
+    load_from: load_openclaw_from,
+    needs_id: |_| false,
+    needs_parent_key: |_| false,
+    // It does not know them.
+    edited: |_| HashMap::new(),
+};
+
+/// A row with neither id nor parent key that says nothing is no entry: programs built on pi write titles so.
+fn is_entry(record: &Record) -> bool {
+    !matches!(record.kind, Kind::NonObject | Kind::Start)
+        && (record.kind != Kind::Other || record.any(flag::PARENT_KEY | flag::ID_OTHER))
+}
+
 /// Follows pi: leaf, path, compaction context.
-pub fn load(facts: &Facts, graph: &Graph) -> Chain {
+pub(crate) fn load(facts: &Facts, graph: &Graph) -> Chain {
     let records = &facts.records;
     if header(records).is_none() {
         return Chain::none(Some(Refusal::NoHeader));
@@ -27,7 +48,7 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
 }
 
 /// The chain of a leaf that is given.
-pub fn load_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
+pub(crate) fn load_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
     let (path, stop) = walk::path(facts.records.len(), start, |n| parent_of(facts, graph, n), |n| n);
     let refusal = match stop {
         Stop::Repeat(n) => Some(Refusal::NeverReturns(n)),
@@ -44,7 +65,7 @@ pub fn load_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
 
 /// Follows OpenClaw: entries without an id are opaque, one without a parent key is attached to the leaf as it then is,
 /// leaf controls move the leaf, a repeat ends the walk.
-pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
+pub(crate) fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
     let records = &facts.records;
     if !records.iter().any(is_header) && records.is_empty() {
         return Chain::none(Some(Refusal::NoHeader));
@@ -60,7 +81,7 @@ pub fn load_openclaw(facts: &Facts, graph: &Graph) -> Chain {
 }
 
 /// The chain of a leaf that is given.
-pub fn load_openclaw_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
+pub(crate) fn load_openclaw_from(facts: &Facts, graph: &Graph, start: u32) -> Chain {
     openclaw_path(facts, &attach(facts, graph).0, start)
 }
 
@@ -99,7 +120,7 @@ fn openclaw_path(facts: &Facts, attached: &[u32], start: u32) -> Chain {
 
 /// The file's header. null lines are skipped, and rows that are no entries (a title row that programs built on pi write
 /// first in real files); any entry before it makes pi refuse the file.
-pub fn header(records: &[Record]) -> Option<u32> {
+pub(crate) fn header(records: &[Record]) -> Option<u32> {
     let entry = |r: &Record| {
         r.kind == Kind::Start || r.any(flag::ID_STRING | flag::ID_OTHER | flag::PARENT_KEY) || r.is_message()
     };
@@ -109,12 +130,12 @@ pub fn header(records: &[Record]) -> Option<u32> {
 }
 
 /// Whether the record is a header that pi accepts.
-pub fn is_header(record: &Record) -> bool {
+pub(crate) fn is_header(record: &Record) -> bool {
     record.kind == Kind::Start && record.has(flag::ID_STRING)
 }
 
 /// v1 files have no ids: pi gives each entry a new one and chains them in file order.
-pub fn old_version(facts: &Facts) -> bool {
+pub(crate) fn old_version(facts: &Facts) -> bool {
     facts.version.as_deref().is_none_or(|v| v.parse::<f64>().is_ok_and(|v| v < 2.0))
         && !facts.records.iter().any(|r| r.kind != Kind::Start && r.has(flag::ID_STRING))
 }

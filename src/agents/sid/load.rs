@@ -1,11 +1,10 @@
 //! sid-code's loader: `sid-code 3f3215144f68`, as `docs/formats/sid-code.md`, section 4, has it.
 
-use super::{Chain, Mode, Refusal, Stop};
-use crate::dialect::Dialect;
+use crate::chain::{Chain, Mode, Refusal, Stop};
 use crate::record::facts::{Facts, Id, IdTable, Kind, Record, flag};
 
 /// Follows the loader: order, fold, and the reasons for which it returns null.
-pub fn load(facts: &Facts) -> Chain {
+pub(crate) fn load(facts: &Facts) -> Chain {
     let records = &facts.records;
     let Some((tail, last)) = records.iter().enumerate().next_back() else {
         return Chain::none(Some(Refusal::NothingParses));
@@ -21,22 +20,28 @@ pub fn load(facts: &Facts) -> Chain {
 }
 
 /// The chain of a tail that is given.
-pub fn load_from(facts: &Facts, tail: u32) -> Chain {
+pub(crate) fn load_from(facts: &Facts, tail: u32) -> Chain {
     let (adopted, stop) = walk_up(&facts.records, tail);
     let (messages, refusal) = fold(&facts.records, &adopted);
     Chain { mode: Mode::Chain, leaf: Some(tail), adopted, messages, stop, refusal, kept_range_lost: None }
 }
 
 /// Whether a file is a sidechain: its first record says so.
-pub fn is_side(dialect: Dialect, facts: &Facts) -> bool {
+pub(crate) fn is_side(facts: &Facts) -> bool {
     let first = facts.records.iter().find(|r| r.kind != Kind::NonObject);
     let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
-    dialect == Dialect::Sid && first.is_some_and(side)
+    first.is_some_and(side)
+}
+
+/// The start record of a fork has its source's session id where others have a parent (`docs/formats/sid-code.md`,
+/// section 2).
+pub(crate) fn is_fork_start(record: &Record) -> bool {
+    record.kind == Kind::Start
 }
 
 /// sid-code's sidechains have no ids: what is reconstructed is every message in order (`docs/formats/sid-code.md`,
 /// section 3). The session loader, which returns null for them, decides which lines are adopted.
-pub fn load_side(facts: &Facts) -> Chain {
+pub(crate) fn load_side(facts: &Facts) -> Chain {
     let messages =
         (0..facts.records.len() as u32).filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
     Chain { messages, refusal: None, ..load(facts) }
@@ -44,7 +49,7 @@ pub fn load_side(facts: &Facts) -> Chain {
 
 /// Walks physically upwards once: a record is taken when its id is the parent that is due. A parent that stands below
 /// its child is never found; of several records with one id the nearest above the child is.
-pub fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
+pub(crate) fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
     let mut adopted = vec![tail];
     let mut seen = IdTable::with_capacity(tail as usize + 1);
     let of = |n: u32| records[n as usize].id;
@@ -67,7 +72,7 @@ pub fn walk_up(records: &[Record], tail: u32) -> (Vec<u32>, Stop) {
         lowest = n;
         due = parent_due(record);
     }
-    if let Some(parent) = due.filter(|_| !super::graph::is_fork_start(Dialect::Sid, &records[lowest as usize])) {
+    if let Some(parent) = due.filter(|_| !is_fork_start(&records[lowest as usize])) {
         let below = records[lowest as usize..].iter().any(|r| r.kind != Kind::NonObject && r.id == parent);
         stop = match (parent == records[lowest as usize].id, below) {
             (true, _) => Stop::Repeat(lowest),

@@ -3,17 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::graph::{Graph, MISSING, NO_PARENT, numbered};
-use super::walk::{self, Inherited};
-use super::{Chain, Mode, Refusal, Stop};
-use crate::dialect::Dialect;
+use crate::chain::graph::{Graph, MISSING, NO_PARENT, numbered};
+use crate::chain::walk::{self, Inherited};
+use crate::chain::{Chain, Mode, Refusal, Stop};
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
 
 /// Hidden from the messages, and only the second choice as a leaf.
 const ASIDE: u64 = flag::META | flag::SIDECHAIN | flag::TEAM;
 
 /// Follows the loader: leaf, walk, parallel repair, visibility.
-pub fn load(facts: &Facts, graph: &Graph) -> Chain {
+pub(crate) fn load(facts: &Facts, graph: &Graph) -> Chain {
     if let Some((line, why)) = facts.raises {
         return Chain::none(Some(Refusal::Raises(line, why)));
     }
@@ -27,7 +26,7 @@ pub fn load(facts: &Facts, graph: &Graph) -> Chain {
 }
 
 /// The chain of a leaf that is given.
-pub fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
+pub(crate) fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
     let (walked, stop) = walk(facts, graph, leaf);
     let adopted = with_parallel(facts, graph, walked);
     // As long as it can become: a list that grows is copied, and both copies cost memory.
@@ -37,12 +36,18 @@ pub fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
 }
 
 /// A chain with the rows of its responses that the way up does not meet, put back (rule 6).
-pub fn with_parallel(facts: &Facts, graph: &Graph, walked: Vec<u32>) -> Vec<u32> {
+pub(crate) fn with_parallel(facts: &Facts, graph: &Graph, walked: Vec<u32>) -> Vec<u32> {
     Repair::new(facts, graph, &walked).whole().unwrap_or(walked)
 }
 
+/// The five chain types with a string `uuid` (rule 2).
+pub(crate) fn is_node(record: &Record) -> bool {
+    record.has(flag::ID_STRING)
+        && matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
+}
+
 /// Whether a record is shown (rule 7).
-pub fn is_visible(record: &Record) -> bool {
+pub(crate) fn is_visible(record: &Record) -> bool {
     is_spoken(record) && !record.any(ASIDE)
 }
 
@@ -52,13 +57,12 @@ fn is_spoken(record: &Record) -> bool {
 
 /// A type that cannot be hashed, or a chain record whose parent cannot (rule 13).
 fn raises(record: &Record) -> bool {
-    record.has(flag::TYPE_CONTAINER)
-        || (record.has(flag::PARENT_CONTAINER) && super::graph::is_node(Dialect::Claude, record))
+    record.has(flag::TYPE_CONTAINER) || (record.has(flag::PARENT_CONTAINER) && is_node(record))
 }
 
 /// Rule 4. Of all records that nobody names as parent, the nearest user or assistant record above each is a candidate;
 /// the one that stands last in the file wins, times are never looked at.
-pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
+pub(crate) fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
     let records = &facts.records;
     // Of each record the nearest spoken one at or above it: none where a root, a gap or a loop comes first.
     let own = |(n, r)| if graph.has(n, facts) && is_spoken(r) { n } else { MISSING };
@@ -92,7 +96,7 @@ pub fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
 }
 
 /// Rule 5. From a record to the root; the result is root first.
-pub fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
+pub(crate) fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
     walk::path(facts.records.len(), leaf, |n| graph.parent[n as usize], |n| graph.canonical(n, facts))
 }
 
@@ -298,7 +302,7 @@ impl<'a> Repair<'a> {
 }
 
 /// Rule 8: a subagent's transcript. The leaf is its last user or assistant line, the walk is plain, meta records stay.
-pub fn load_subagent(facts: &Facts, graph: &Graph) -> Chain {
+pub(crate) fn load_subagent(facts: &Facts, graph: &Graph) -> Chain {
     if let Some((line, why)) = facts.raises {
         return Chain::none(Some(Refusal::Raises(line, why)));
     }
