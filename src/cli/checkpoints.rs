@@ -7,7 +7,7 @@ use clap::Args;
 use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Policy, Reading};
+use super::options::{Form, NewBaseline, Output, Policy, Reading};
 use super::status::Status;
 use super::write;
 use crate::audit::{self, PLACES, layers};
@@ -41,16 +41,14 @@ pub struct Arguments {
     /// Print what changed in FILE between snapshots A and B, as a unified diff
     #[arg(long, num_args = 3, value_names = ["A", "B", "FILE"])]
     diff: Option<Vec<String>>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form<Format>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     policy: Policy,
-    /// Write the findings of this run as a baseline
-    #[arg(long, value_name = "FILE", help_heading = "Findings")]
-    write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    new: NewBaseline,
     #[command(flatten)]
     output: Output,
 }
@@ -106,7 +104,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let judged: Vec<Judged> = judged.collect();
     errors.extend(input.discovery.errors.iter().cloned());
     errors.sort();
-    if let Some(path) = &arguments.write_baseline {
+    if let Some(path) = &arguments.new.write_baseline {
         write::baseline(path, &stores(&input.discovery), judged.iter().map(Judged::listed))?;
     }
     let fails = |f: &Finding| arguments.policy.fail_on.fails(f.severity);
@@ -131,7 +129,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         known: &known,
     };
     let mut out = arguments.output.open(&stores(&input.discovery))?;
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => checkpoints_table::page(&mut out, report),
         Format::Json => checkpoints_json::document(&mut out, report),
         Format::Ndjson => checkpoints_json::lines(&mut out, report),

@@ -1,14 +1,13 @@
 //! `metrics`: figures that say what they count.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{Form, Output, Paths, Reading};
 use super::status::Status;
 use crate::audit::measure::{self, Measured};
 use crate::audit::{self, Depth, is_session};
@@ -30,13 +29,10 @@ use crate::store::{Discovery, Source};
 /// Without PATH, every agent's home on this machine is read.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Sessions, folders of them, or agents' homes; - is one session from
-    /// standard input
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
+    form: Form<Format>,
     /// Count everything a second time by an independent method, and print
     /// both; where they differ and nothing explains it, exit with status 70
     #[arg(long)]
@@ -68,7 +64,7 @@ enum Format {
 /// Whatever keeps it from reporting at all.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
-    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths.paths, &arguments.reading)?;
     input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
         return Err(input.nothing().into());
@@ -92,7 +88,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut out = arguments.output.open(&stores(&measured.discovery))?;
     let report = metrics_json::Report { measured: &measured, turns: turns.as_ref(), taken_at: now };
     let extent = metrics_table::Extent { verbose: arguments.output.verbose };
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => metrics_table::page(&mut out, &report, extent),
         Format::Json => metrics_json::document(&mut out, &report),
         Format::Html => html::metrics::page(&mut out, &measured, now),
