@@ -4,7 +4,6 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
-pub mod anchors;
 mod driver;
 pub mod elsewhere;
 pub mod fields;
@@ -26,6 +25,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::chain::Mode;
+use crate::chain::format::FormatBy;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::metrics::census::FieldVerdict;
@@ -43,31 +43,6 @@ pub use live::is_live;
 pub use scan::scan;
 pub use totals::Totals;
 
-/// How the format version of a session is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FormatBy {
-    /// A field says so.
-    Field,
-    /// There is no such field.
-    Absence,
-    /// The shape of the last line decides how the file is read.
-    TailShape,
-    /// The file name's ending.
-    Extension,
-}
-
-impl FormatBy {
-    /// The word in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            FormatBy::Field => "field",
-            FormatBy::Absence => "absence",
-            FormatBy::TailShape => "tail-shape",
-            FormatBy::Extension => "extension",
-        }
-    }
-}
-
 /// What is kept of one session file.
 #[derive(Clone, Debug)]
 pub struct SessionAudit {
@@ -81,7 +56,7 @@ pub struct SessionAudit {
     pub mode: Mode,
     /// Whether it is being written to.
     pub live: bool,
-    /// Whether sid-code's loader streams it.
+    /// Whether its loader streams it.
     pub stream: bool,
     /// Would the API take it?
     pub api: ApiVerdict,
@@ -118,21 +93,24 @@ struct Counts {
     loaded: u32,
     physical: u32,
     records: u32,
+    /// Whether its loader cleans what it brings back, so that it is counted what that leaves.
+    cleans: bool,
     rare: Option<Box<(Resume, [u32; 5])>>,
 }
 
 impl Counts {
-    fn of(dialect: Dialect, resume: Resume, lines: [u32; 5]) -> Self {
+    fn of(resume: Resume, lines: [u32; 5]) -> Self {
         let Resume { verdict, loaded, .. } = resume;
+        let cleans = resume.cleaned != u32::MAX;
         let [physical, records, ..] = lines;
-        let usual = Counts { verdict, loaded, physical, records, rare: None };
-        let rare = (usual.resume(dialect) != resume || usual.lines() != lines).then(|| Box::new((resume, lines)));
+        let usual = Counts { verdict, loaded, physical, records, cleans, rare: None };
+        let rare = (usual.resume() != resume || usual.lines() != lines).then(|| Box::new((resume, lines)));
         Counts { rare, ..usual }
     }
 
-    fn resume(&self, dialect: Dialect) -> Resume {
-        let &Counts { verdict, loaded, .. } = self;
-        let cleaned = if dialect == Dialect::Sid { loaded } else { u32::MAX };
+    fn resume(&self) -> Resume {
+        let &Counts { verdict, loaded, cleans, .. } = self;
+        let cleaned = if cleans { loaded } else { u32::MAX };
         let lawful = Lawful::default();
         let usual = Resume { verdict, loaded, expected: loaded, cleaned, shown: cleaned, lawful };
         self.rare.as_ref().map_or(usual, |rare| rare.0)
@@ -146,7 +124,7 @@ impl Counts {
 impl SessionAudit {
     /// Would a resume bring it back?
     pub fn resume(&self) -> Resume {
-        self.counts.resume(self.dialect)
+        self.counts.resume()
     }
 
     /// Physical lines, records, blank, bad, torn.

@@ -1,62 +1,71 @@
-//! The agents whose sessions are read here, and the versions that their rules were taken from.
+//! Whose sessions are read: the value that stands for an agent in every room, and what the agent says of itself.
 
-use serde::Serialize;
 use std::fmt;
+use std::sync::OnceLock;
 
-/// An agent's way of writing and loading sessions.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-#[serde(rename_all = "lowercase")]
+use serde::{Serialize, Serializer};
+
+/// What an agent says of itself.
+#[derive(Debug)]
+pub struct Identity {
+    /// The word for it on the command line and in JSON.
+    pub name: &'static str,
+    /// Its own name, for a sentence.
+    pub agent: &'static str,
+    /// The loader whose rules judge: name and version that was run or read.
+    pub loader: &'static str,
+    /// The formats of its sessions that are read here.
+    pub formats: &'static str,
+    /// What the command line says of it.
+    pub about: &'static str,
+}
+
+/// An agent's way of writing and loading sessions. One byte: it is kept for every file of a store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Dialect {
-    /// sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that
+    /// The first one.
     Sid,
-    /// Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it
+    /// The second one.
     Claude,
-    /// pi: `id`/`parentId`, versions 1 to 3
+    /// The third one.
     Pi,
-    /// OpenClaw: pi's entries, its own leaf rule
+    /// The fourth one.
     Openclaw,
 }
 
+/// What the agents said of themselves, by their place.
+static KNOWN: [OnceLock<&'static Identity>; 4] = [const { OnceLock::new() }; 4];
+
+/// What is said of an agent that said nothing.
+static NOBODY: Identity =
+    Identity { name: "unknown", agent: "unknown", loader: "unknown", formats: "none", about: "nothing is known of it" };
+
 impl Dialect {
-    /// The loader whose rules judge: name and version that was run or read.
-    pub fn loader(self) -> &'static str {
-        match self {
-            Dialect::Sid => "sid-code 3f3215144f68",
-            Dialect::Claude => "claude-agent-sdk 0.2.189",
-            Dialect::Pi => "pi 1.6.0",
-            Dialect::Openclaw => "openclaw 2026.7.35",
-        }
+    /// The agent with this identity.
+    #[must_use]
+    pub fn of(self, identity: &'static Identity) -> Self {
+        KNOWN[self as usize].get_or_init(|| identity);
+        self
     }
 
-    /// The formats of its sessions that are read here.
-    pub fn formats(self) -> &'static str {
-        match self {
-            Dialect::Sid => "formats 2.0 and 3.0, and whole-file JSON before that",
-            Dialect::Claude => "clients 2.0 and 2.1, which state no format of their own",
-            Dialect::Pi => "formats 1 to 3",
-            Dialect::Openclaw => "pi's format 3, with its own leaf rule",
-        }
+    /// What it says of itself.
+    pub fn identity(self) -> &'static Identity {
+        KNOWN[self as usize].get().copied().unwrap_or(&NOBODY)
+    }
+
+    /// The loader whose rules judge: name and version that was run or read.
+    pub fn loader(self) -> &'static str {
+        self.identity().loader
     }
 
     /// The word for it on the command line and in JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Dialect::Sid => "sid",
-            Dialect::Claude => "claude",
-            Dialect::Pi => "pi",
-            Dialect::Openclaw => "openclaw",
-        }
+        self.identity().name
     }
 
     /// The agent's own name, for a sentence.
     pub fn agent(self) -> &'static str {
-        match self {
-            Dialect::Sid => "sid-code",
-            Dialect::Claude => "Claude Code",
-            Dialect::Pi => "pi",
-            Dialect::Openclaw => "OpenClaw",
-        }
+        self.identity().agent
     }
 
     /// Whether the records are pi's entries (`id`, `parentId`).
@@ -68,5 +77,11 @@ impl Dialect {
 impl fmt::Display for Dialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+impl Serialize for Dialect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }

@@ -5,11 +5,15 @@ use crate::finding::Rule;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
 use crate::rules::agent::Judged;
+use crate::rules::store::agent::Judges;
 use crate::rules::texts::Doc;
 use crate::session::{Session, Shape};
+use crate::store::Probe;
+use crate::store::agent::{Home, Homes, RegistrationKeys};
 
 pub(crate) mod claude;
 pub(crate) mod pi;
+mod recount;
 pub(crate) mod sid;
 mod wire;
 
@@ -18,22 +22,48 @@ pub trait Agent: Writer {}
 
 impl<T: Writer> Agent for T {}
 
-/// Every agent whose sessions are read here.
+/// Every agent whose sessions are read here, in the order in which they are listed.
 pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+
+static IN_STORES: [&dyn Home; ALL.len()] = {
+    let mut homes: [&dyn Home; ALL.len()] = [ALL[0]; ALL.len()];
+    let mut n = 0;
+    while n < ALL.len() {
+        homes[n] = ALL[n];
+        n += 1;
+    }
+    homes
+};
+
+/// The same, for the room that finds stores.
+pub const HOMES: Homes = Homes(&IN_STORES);
+
+static JUDGED: [&dyn Judged; ALL.len()] = {
+    let mut judged: [&dyn Judged; ALL.len()] = [ALL[0]; ALL.len()];
+    let mut n = 0;
+    while n < ALL.len() {
+        judged[n] = ALL[n];
+        n += 1;
+    }
+    judged
+};
+
+/// The same, for the rules.
+pub const JUDGES: Judges = Judges(&JUDGED);
 
 /// The text of a rule, with what each agent does.
 pub fn doc(rule: &Rule) -> Doc {
-    Doc::new(rule, &ALL.map(|agent| agent as &dyn Judged))
+    Doc::new(rule, &JUDGED)
+}
+
+/// The agent of this name.
+pub fn named(name: &str) -> Option<&'static dyn Agent> {
+    ALL.into_iter().find(|agent| agent.dialect().name() == name)
 }
 
 /// What answers for an agent.
 pub fn of(dialect: Dialect) -> &'static dyn Agent {
-    match dialect {
-        Dialect::Sid => &sid::Sid,
-        Dialect::Claude => &claude::Claude,
-        Dialect::Pi => &pi::PI,
-        Dialect::Openclaw => &pi::OPENCLAW,
-    }
+    ALL.into_iter().find(|agent| agent.dialect() == dialect).unwrap_or(ALL[0])
 }
 
 /// What answers for the agent that reads a session of this shape. Whole-file sessions are one agent's, whatever was insisted
@@ -68,4 +98,24 @@ fn client_words(text: &[u8]) -> u64 {
 /// The flag of a response that its provider cut at the length limit, in the words of the providers' APIs.
 fn cut_by_length(stop: &[u8]) -> u64 {
     if matches!(stop, b"max_tokens" | b"length") { flag::CUT_BY_LENGTH } else { 0 }
+}
+
+/// What the keys of a registration mean to the agents that keep a registry.
+static REGISTRATION: RegistrationKeys = RegistrationKeys {
+    pid: "pid",
+    session: "sessionId",
+    cwd: "cwd",
+    kind: "kind",
+    started: &["startedAt", "createdAt"],
+    began: None,
+};
+
+/// Whether a record is a row of the history of prompts.
+fn is_prompt_row(record: &Probe) -> bool {
+    record.has("display") && (record.has("project") || record.has("pastedContents"))
+}
+
+/// Whether one of these signs stands in the bytes.
+fn sign_in(bytes: &[u8], signs: &[&[u8]]) -> bool {
+    signs.iter().any(|sign| memchr::memmem::find(bytes, sign).is_some())
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
 use super::files::{Depth, add_stdin, is_session_or_index};
-use super::layers;
-use crate::agents::Agent;
-use crate::metrics::catalogue::Catalogue;
+use crate::agents::{self, Agent};
+use crate::metrics::agent::Metering;
+use crate::metrics::catalogue::{self, Catalogue};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::checkpoints::holds_snapshot;
 use crate::metrics::cross_check::Fault;
@@ -76,14 +76,15 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     let Outcome { sum, mut errors, defects, failed, versions, .. } = driver.run(&order, &asking);
     let mut census = sum.census;
     let dialects = failed.iter().filter_map(|&n| discovery.files[n as usize].dialect);
-    dialects.for_each(|dialect| census.unread(dialect));
+    dialects.for_each(|dialect| census.unread(agents::of(dialect)));
+    let words = catalogue::words(agents::ALL.iter().map(|agent| *agent as &'static dyn Metering));
     let (mut paths, mut shown) = (AllPaths::default(), AllPaths::default());
     for walk in &sum.walks {
         if !question.more.is_empty() {
-            paths.merge(walk.named(true));
+            paths.merge(walk.named(true, &words));
         }
         if question.all_paths {
-            shown.merge(walk.named(question.as_written));
+            shown.merge(walk.named(question.as_written, &words));
         }
     }
     let fields = census.judge(&question.more, |path| paths.get(path));
@@ -111,11 +112,11 @@ struct Asking<'a> {
 impl Visitor for Asking<'_> {
     type Sum = Sum;
 
-    fn session(&self, _: &Opened<'_>, session: Session, _: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
+    fn session(&self, _: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;
-        sum.census.add(&session, &tally, || layers::known_by(&session));
+        sum.census.add(&session, agent, &tally, || agent.known_by(&session));
         if self.walks && session.shape != Shape::Legacy {
             let mut lines = session.source.lines();
             while let Some(line) = lines.next_line()? {

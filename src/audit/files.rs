@@ -5,15 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::agents::{self, Agent};
-use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
+use crate::store::agent::{Document, Told};
 use crate::store::meter::Meter;
 use crate::store::{self, Discovery, FileEntry, FileKind, Folder, Layout, Source};
 
 /// Whether a file is a session of its own. A sync tool's copy is not: rules about the store look at it.
 pub fn is_session(kind: FileKind) -> bool {
-    matches!(kind, FileKind::Main | FileKind::Sidechain | FileKind::Subagent | FileKind::Whole)
+    matches!(kind, FileKind::Main | FileKind::Beside | FileKind::Subagent | FileKind::Whole)
 }
 
 /// Whether a file is a session or a checkpoint index.
@@ -84,7 +84,7 @@ pub(super) fn read_again(
 /// What kind of session a file is taken for before it is read.
 pub fn shape_of(kind: FileKind) -> Shape {
     match kind {
-        FileKind::Sidechain => Shape::Sidechain,
+        FileKind::Beside => Shape::Sidechain,
         FileKind::Subagent => Shape::Subagent,
         FileKind::Whole => Shape::Legacy,
         _ => Shape::Main,
@@ -94,12 +94,12 @@ pub fn shape_of(kind: FileKind) -> Shape {
 /// Standard input becomes a file named `-`, in a folder without a name.
 pub fn add_stdin(discovery: &mut Discovery, source: &Source) {
     let Some(root) = discovery.roots.iter().position(|root| root.layout == Layout::Stdin) else { return };
-    let (kind, told) = match store::sniff(source) {
-        Ok(store::Shape::SidSidechain) => (FileKind::Sidechain, Some(Dialect::Sid)),
-        Ok(shape) => match (shape.dialect(), store::sniff_document(source)) {
-            (Some(dialect), _) => (FileKind::Main, Some(dialect)),
-            (None, Ok(Some(store::Document::Whole))) => (FileKind::Whole, Some(Dialect::Sid)),
-            (None, _) => (FileKind::Main, None),
+    let (kind, told) = match store::sniff(source, discovery.agents) {
+        Ok(store::Shape::Of(dialect, Told::Side)) => (FileKind::Beside, Some(dialect)),
+        Ok(store::Shape::Of(dialect, Told::Session)) => (FileKind::Main, Some(dialect)),
+        Ok(_) => match store::sniff_document(source, discovery.agents) {
+            Ok(Some((dialect, Document::Whole))) => (FileKind::Whole, Some(dialect)),
+            _ => (FileKind::Main, None),
         },
         Err(_) => (FileKind::Main, None),
     };

@@ -2,7 +2,7 @@
 //! parents that a file lacks and another has: C201 there becomes C212, also where it is named as a cause.
 
 use super::SessionAudit;
-use super::keep::Format;
+use crate::agents;
 use crate::finding::Finding;
 use crate::rules::chain::in_other_session;
 use crate::rules::gate::Gate;
@@ -55,7 +55,7 @@ pub(super) fn join(
 
 /// Adds a finding to a session, behind its own of the same line.
 pub(super) fn add(session: &mut SessionAudit, finding: Finding) {
-    let usual = Format::usual(session.dialect);
+    let usual = agents::of(session.dialect).usual_format();
     let extra = session.extra.get_or_insert_with(|| {
         Box::new(super::Extra {
             stated: usual.stated,

@@ -15,13 +15,17 @@ use crate::store::{Environment, default_homes, discover};
 /// Reads every session below these paths and says what is wrong with it. Without paths, the homes of all agents of this
 /// machine. What cannot be read is in [`Scan::errors`]; the rest is reported all the same.
 pub fn scan(paths: &[PathBuf], options: &Options) -> Scan {
-    let environment = Environment::of_process();
+    let environment = Environment::of_process(agents::HOMES);
     let homes: Vec<PathBuf> = match paths {
-        [] => default_homes(&environment).into_iter().filter(|home| home.exists).map(|home| home.path).collect(),
+        [] => default_homes(agents::HOMES, &environment)
+            .into_iter()
+            .filter(|home| home.exists)
+            .map(|home| home.path)
+            .collect(),
         _ => Vec::new(),
     };
     let paths = if paths.is_empty() { &homes } else { paths };
-    super::scan::scan(discover(paths, None, &environment), options, &Meter::default())
+    super::scan::scan(discover(paths, None, &environment, agents::HOMES), options, &Meter::default())
 }
 
 impl Session {
@@ -30,7 +34,8 @@ impl Session {
     /// # Errors
     /// `InvalidData` when the file is not a session of any known agent; I/O errors of the file.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Session> {
-        let discovery = discover(&[path.as_ref().to_owned()], None, &Environment::of_process());
+        let discovery =
+            discover(&[path.as_ref().to_owned()], None, &Environment::of_process(agents::HOMES), agents::HOMES);
         if let Some((_, error)) = discovery.errors.first() {
             return Err(io::Error::other(error.clone()));
         }

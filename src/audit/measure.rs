@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
 use super::files::{Depth, add_stdin, is_session_or_index, read_again};
-use crate::agents::Agent;
+use crate::agents::{self, Agent};
+use crate::metrics::agent::Metering;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -186,20 +187,23 @@ impl Visitor for Measuring {
 
     fn session(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
         let usage = SessionUsage::of(&session, agent);
-        sum.session(file.n, &session, &usage);
+        sum.session(file.n, &session, agent, &usage);
         if session.shape == Shape::Main {
             sum.projects.insert(file.entry.folder);
         }
-        self.shared(file.n, &session, &usage, sum);
+        self.shared(file.n, &session, agent, &usage, sum);
         match self.again {
-            Some(fault) => sum.recount.add(fault, file.n, &session, &file.source),
+            Some(fault) => sum.recount.add(fault, file.n, (&session, agent), &file.source),
             None => Ok(()),
         }
     }
 
     fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
         sum.checkpoints.add(&file.source)?;
-        if self.again.is_some() { sum.recount.add_index(&file.source) } else { Ok(()) }
+        match file.entry.dialect.filter(|_| self.again.is_some()) {
+            Some(dialect) => sum.recount.add_index(agents::of(dialect), &file.source),
+            None => Ok(()),
+        }
     }
 
     fn merge(sum: &mut Sum, other: Sum) {
@@ -220,10 +224,10 @@ impl Visitor for Measuring {
 }
 
 impl Measuring {
-    fn shared(&self, n: u32, session: &Session, usage: &SessionUsage, sum: &mut Sum) {
-        let records = Records::of(session);
+    fn shared(&self, n: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage, sum: &mut Sum) {
+        let records = Records::of(session, agent);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        shared.usage.add(n, session, usage);
+        shared.usage.add(n, session, agent, usage);
         shared.stream.add(n, session, &records.tally);
         for row in &usage.rows {
             let model = shared.usage.number(&row.model);
@@ -236,7 +240,7 @@ impl Measuring {
 }
 
 impl Sum {
-    fn session(&mut self, n: u32, session: &Session, usage: &SessionUsage) {
+    fn session(&mut self, n: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage) {
         let kind = match session.shape {
             Shape::Main => "main",
             Shape::Sidechain => "sidechain",
@@ -244,7 +248,7 @@ impl Sum {
             Shape::Legacy => "legacy",
         };
         *self.kinds.entry(kind).or_default() += 1;
-        self.self_check.look(n, session);
+        self.self_check.look(n, session, agent);
         self.sizes.add(session.source.size());
         self.more_disagreements += usage.more[1];
         for found in &usage.disagreements {

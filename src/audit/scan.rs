@@ -12,7 +12,6 @@ use super::{Options, Scan, SessionAudit, Totals};
 use super::{join, keep, layers, live, measure};
 use crate::agents::{self, Agent};
 use crate::checkpoint::Options as IndexOptions;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::cross_check::{CrossCheck, Recount, Sums};
@@ -40,7 +39,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         options,
         registrations: &registrations,
         meter,
-        collector: StoreCollector::default(),
+        collector: StoreCollector::new(agents::JUDGES),
         usage: Mutex::default(),
         sessions: Mutex::new(Vec::with_capacity(order.len())),
     };
@@ -65,7 +64,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let report = if meter.stopped() {
         StoreReport::default()
     } else {
-        check_store(&discovery, collector, &registrations, options.now, |dialect| agents::of(dialect))
+        check_store(&discovery, collector, &registrations, options.now)
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
@@ -110,11 +109,11 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     }
 }
 
-/// A repair of a session that Claude Code will delete by the time of its file is named with a new time for it.
+/// A repair of a session that its agent will delete by the time of its file is named with a new time for it.
 fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: &Discovery) {
     let going = |f: &Finding| f.rule.code == DELETION_AHEAD && f.severity == Severity::Info;
     let of_store: BTreeSet<&str> = store.iter().filter(|f| going(f)).flat_map(Finding::files).collect();
-    for session in sessions.iter_mut().filter(|s| s.dialect == Dialect::Claude) {
+    for session in sessions.iter_mut().filter(|s| agents::of(s.dialect).deletes_by_file_time()) {
         let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
         let own = session.findings().iter().any(going);
         let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
@@ -133,7 +132,7 @@ fn zero_fields(
     checkpoints: &[layers::IndexAudit],
 ) -> Vec<FieldVerdict> {
     let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
-    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(dialect));
+    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(agents::of(dialect)));
     checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
     let mut verdicts = census.judge(&[], |_| None);
     verdicts.retain(|field| field.occurrences == 0);
@@ -183,7 +182,7 @@ struct Sum {
     checkpoints: Vec<layers::IndexAudit>,
     /// What the indexes add to the totals, where they are counted twice.
     of_indexes: Sums,
-    /// sid-code: of each store the ids of sessions that changed files, own and traced.
+    /// Of each store the ids of sessions that changed files, own and traced.
     changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
     /// Ids of processes that resumed a session.
     traced: Vec<String>,
@@ -202,26 +201,26 @@ impl Visitor for Scanning<'_> {
         let session = context.session;
         let mut audit = keep::judge(file.n, &context, &self.options.gate);
         let store = self.discovery.root(file.entry).and_then(|root| root.store.as_deref());
-        for finding in layers::of_session(session, store, self.options.places)? {
+        for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
                 join::add(&mut audit, finding);
             }
         }
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let ids = layers::known_by(session);
+        if session.shape == Shape::Main {
+            let ids = agent.known_by(session);
             sum.traced.extend(ids.iter().skip(1).cloned());
-            if let (Some(store), true) = (store, layers::changed_files(session)) {
+            if let (Some(store), true) = (store, agent.changed_files(session)) {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
         self.collector.add(session, file.n, self.discovery, live);
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(file.n, session, context.usage);
-        sum.census.add(session, &Tally::of(session, usize::MAX), || layers::known_by(session));
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(file.n, session, agent, context.usage);
+        sum.census.add(session, agent, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, file.n, session, &file.source)?;
+            sum.recount.add(fault, file.n, (session, agent), &file.source)?;
         }
         audit.try_mends(examined, self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
@@ -232,8 +231,8 @@ impl Visitor for Scanning<'_> {
         let how = IndexOptions { verify: self.options.verify, ..IndexOptions::default() };
         let (audit, mut index) = layers::index(self.discovery, file, &how, self.options.places)?;
         index.findings.retain(|f| self.options.gate.keeps(f));
-        if self.options.again.is_some() {
-            sum.recount.add_index(&file.source)?;
+        if let (Some(_), Some(dialect)) = (self.options.again, file.entry.dialect) {
+            sum.recount.add_index(agents::of(dialect), &file.source)?;
             count_index(&index, audit.agent_sees(), &mut sum.of_indexes);
         }
         sum.checkpoints.push(index);

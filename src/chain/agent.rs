@@ -1,8 +1,9 @@
 //! What this room asks of an agent: how its loader goes from a leaf to what it brings back.
 
-use super::Chain;
+use super::{Chain, Mode};
 use std::path::{Path, PathBuf};
 
+use super::format::Format;
 use super::graph::Graph;
 use super::heal::Broken;
 use super::survey::Reason;
@@ -24,6 +25,12 @@ pub trait Loader: Records {
 
     /// Whether the records alone say that they are a subagent's transcript, whose records are no chain.
     fn is_transcript(&self, facts: &Facts) -> bool;
+
+    /// The format version that its loader takes a session for that states this one and was read in this way.
+    fn format(&self, stated: Option<&str>, mode: Mode) -> Format;
+
+    /// What nearly every session of the agent has, so that nothing need be kept of it.
+    fn usual_format(&self) -> Format;
 
     /// The session id that stands in the file.
     fn stated_id(&self, facts: &Facts, source: &Source) -> Option<Text>;

@@ -4,6 +4,7 @@
 //! returns (pi on a cycle) the walk ends with a mark instead.
 
 pub mod agent;
+pub mod format;
 pub mod graph;
 pub mod heal;
 pub mod linear;

@@ -11,6 +11,7 @@
 //! | `text`, `diff` | contents and differences, decoded and applied as the agent does, and checked as it does not |
 //! | `rebuild` | one file at a time from its first entry to its last: the agent's answer and the snapshots' own proof |
 //! | `audit`, `report` | one index judged; its element in the JSON |
+//! | `anchors` | the last prompts, and what a rewind to each finds |
 //! | `moves` | undo, undo of one file, restore, rewind, as executed by sid-code 3f3215144f68 |
 //! | `evict` | the agent's quotas as a pure function, with the full copies that keep the rest whole |
 //! | `file_history` | Claude Code's backups: rows folded, joined with what is on disk |
@@ -26,6 +27,7 @@
 //! the structure is checked and every full copy is decoded.
 
 pub mod agent;
+pub mod anchors;
 pub mod audit;
 pub mod diff;
 pub mod evict;

@@ -11,12 +11,12 @@ use super::interrupt;
 use super::options::{Form, OneFile, Output, Policy, Reading};
 use super::status::Status;
 use crate::agents;
-use crate::audit::anchors::{self, Anchor};
 use crate::audit::elsewhere::{self, Seen};
 use crate::audit::mend::{self, Again};
 use crate::audit::{self, PLACES, keep, layers};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::{Chain, Mode, Stop, linear};
+use crate::checkpoint::anchors::{self, Anchor};
 use crate::finding::Rule;
 use crate::record::facts::Id;
 use crate::record::reread::Reread;
@@ -133,7 +133,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     };
     let home = input.discovery.roots.first().and_then(|root| root.store.as_deref());
     let beside = match rule.map(|rule| rule.code) {
-        Some(code) if code.starts_with('K') => layers::of_session(session, home, PLACES)?,
+        Some(code) if code.starts_with('K') => layers::of_session(session, agent, home, PLACES)?,
         _ => Vec::new(),
     };
     let autopsy = rule.map(|rule| Autopsy::new(rule, session, request, audit.findings().iter().chain(&beside)));
@@ -203,7 +203,7 @@ fn finding_named(code: &str) -> Result<&'static Rule, Failure> {
 
 /// The last prompts with their snapshots.
 fn anchors_of(session: &Session, home: Option<&Path>) -> anyhow::Result<Vec<Anchor>> {
-    anchors::anchors(session, home)?
+    anchors::anchors(session, agents::of_session(session), home)?
         .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.dialect.agent())).into())
 }
 
@@ -279,6 +279,7 @@ fn seen_elsewhere(
     let wanted: HashSet<Id> = missing.map(|broken| session.record(broken.child).parent).collect();
     let store = input.discovery.roots.first().and_then(|root| root.store.clone());
     let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
-    let discovery = store::discover(&[store], arguments.reading.dialect, &Environment::of_process());
+    let discovery =
+        store::discover(&[store], arguments.reading.dialect, &Environment::of_process(agents::HOMES), agents::HOMES);
     arguments.reading.with_jobs(|| elsewhere::seen_in(&discovery, &session.path, &wanted, meter))
 }

@@ -8,6 +8,7 @@ use clap_complete::Shell;
 
 use super::completions;
 use super::status::Status;
+use crate::agents;
 use crate::commit::output::write_generated;
 use crate::report::man;
 
@@ -45,7 +46,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         }
     };
     for (name, bytes) in files {
-        write_generated(&arguments.folder, &name, &bytes)?;
+        write_generated(&arguments.folder, &name, agents::HOMES, &bytes)?;
     }
     Ok(Status::Clean)
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::failure::{Failure, complain_unread};
 use super::options::Reading;
+use crate::agents;
 use crate::audit::{self, Depth, is_session};
 use crate::report::out;
 use crate::rules::counted;
@@ -37,7 +38,7 @@ impl Input {
     /// # Errors
     /// When there is no home either, or standard input cannot be read.
     pub fn find(paths: &[PathBuf], reading: &Reading) -> Result<Self, Failure> {
-        let environment = Environment::of_process();
+        let environment = Environment::of_process(agents::HOMES);
         let homes;
         let paths = if paths.is_empty() {
             homes = homes_here(&environment, reading)?;
@@ -50,7 +51,7 @@ impl Input {
             1 => Some(read_stdin()?),
             _ => return Err(Failure::new("standard input was given twice")),
         };
-        Ok(Input { discovery: store::discover(paths, reading.dialect, &environment), stdin })
+        Ok(Input { discovery: store::discover(paths, reading.dialect, &environment, agents::HOMES), stdin })
     }
 
     /// Reads the one session that was named.
@@ -156,10 +157,8 @@ pub fn stores(discovery: &Discovery) -> Vec<&Path> {
 }
 
 fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBuf>, Failure> {
-    let candidates = store::default_homes(environment);
-    let wanted = |home: &&store::HomeCandidate| {
-        reading.dialect.is_none_or(|d| d == home.dialect || (d.is_pi() && home.dialect.is_pi()))
-    };
+    let candidates = store::default_homes(agents::HOMES, environment);
+    let wanted = |home: &&store::HomeCandidate| agents::HOMES.agree(home.dialect, reading.dialect);
     let found: Vec<PathBuf> =
         candidates.iter().filter(wanted).filter(|home| home.exists).map(|home| home.path.clone()).collect();
     if !found.is_empty() {

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
+use crate::agents;
 use crate::dialect::Dialect;
 use crate::report::out::{Colour, Out};
 use crate::rules::baseline::Baseline;
@@ -16,7 +18,7 @@ use crate::store::Source;
 #[command(next_help_heading = "Reading")]
 pub struct Reading {
     /// Insist on whose sessions these are, instead of what layout and content say
-    #[arg(long, value_enum, value_name = "AGENT")]
+    #[arg(long, value_name = "AGENT", value_parser = agent())]
     pub dialect: Option<Dialect>,
     /// Read this many files at once (default: one per core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -168,6 +170,16 @@ impl Output {
     pub fn progress(&self) -> bool {
         !self.no_progress && !self.quiet
     }
+}
+
+/// The name of an agent on the command line.
+fn agent() -> impl TypedValueParser<Value = Dialect> {
+    let identities = agents::ALL.iter().map(|agent| agent.dialect().identity());
+    let names = identities.map(|identity| PossibleValue::new(identity.name).help(identity.about));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let agent = agents::named(&name).ok_or("there is no such agent")?;
+        Ok::<_, &str>(agent.dialect())
+    })
 }
 
 /// A time on the command line: RFC 3339, or a date, which is its first moment in UTC.

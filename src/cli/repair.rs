@@ -20,6 +20,7 @@ use super::input::{Input, stores};
 use super::interrupt;
 use super::options::{self, Form, Output, Reading};
 use super::status::Status;
+use crate::agents;
 use crate::audit::is_session_or_index;
 use crate::audit::repair::world::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
@@ -282,7 +283,7 @@ fn outside_stores(journal: &Journal, discovery: &Discovery) -> Result<(), Failur
     let beside = |folder: &Path| journal.root().parent().is_some_and(|parent| parent == folder);
     let stores: BTreeSet<&Path> =
         folders.into_iter().filter(|&(store, folder)| store || beside(folder)).map(|(_, folder)| folder).collect();
-    let Some(store) = journal.inside(stores) else { return Ok(()) };
+    let Some(store) = journal.inside(stores, agents::HOMES) else { return Ok(()) };
     let (root, store) = (journal.root().display(), store.display());
     Err(Failure::new(format!(
         "the journal would be in '{root}', which lies inside the store '{store}'; nothing was changed"

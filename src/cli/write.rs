@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::failure::Failure;
+use crate::agents;
 use crate::commit::output;
 use crate::report::json;
 use crate::report::listed::Listed;
@@ -15,7 +16,7 @@ use crate::rules::baseline::{Baseline, Document, Entry};
 /// # Errors
 /// A file that cannot be written, or that lies inside one of the stores.
 pub(super) fn create(path: &Path, stores: &[&Path]) -> Result<Box<dyn Finish>, Failure> {
-    match output::create(path, stores) {
+    match output::create(path, stores, agents::HOMES) {
         Ok(file) => Ok(Box::new(Report(file))),
         Err(e) => {
             let failure = Failure::new(e.to_string());

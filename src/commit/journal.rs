@@ -18,6 +18,7 @@ use super::recover::{self, Recovered};
 use super::refusal::{Error, Refusal};
 use super::replace::Swapped;
 use super::site::random;
+use crate::store::agent::Homes;
 
 const RUNS: &str = "runs";
 const LOCK: &str = "lock";
@@ -45,11 +46,12 @@ impl Journal {
 
     /// The store in which the journal would lie: an agent's home, or one of these folders of sessions. A home directory
     /// with sessions in it still holds the usual place of the journal.
-    pub fn inside<'p>(&self, folders: impl IntoIterator<Item = &'p Path>) -> Option<PathBuf> {
+    pub fn inside<'p>(&self, folders: impl IntoIterator<Item = &'p Path>, agents: Homes) -> Option<PathBuf> {
         let real = protect::real(&self.root);
         let usual = usual_state().is_some_and(|state| real.starts_with(protect::real(&state)));
         let holds = |folder: &&Path| real.starts_with(protect::real(folder));
-        protect::home_above(&real).or_else(|| folders.into_iter().find(holds).filter(|_| !usual).map(Path::to_owned))
+        protect::home_above(&real, agents)
+            .or_else(|| folders.into_iter().find(holds).filter(|_| !usual).map(Path::to_owned))
     }
 
     /// The state folder.

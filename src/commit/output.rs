@@ -16,6 +16,7 @@ use super::protect;
 use super::refusal::Error;
 use super::site::random;
 use super::step::step;
+use crate::store::agent::Homes;
 
 /// A file on its way to its name. Dropped before [`Output::finish`], it leaves nothing.
 #[derive(Debug)]
@@ -48,13 +49,13 @@ pub fn abandon() -> MutexGuard<'static, Vec<PathBuf>> {
 /// # Errors
 /// [`Error::InsideStore`] when it would lie in one of the stores or in an agent's home, links followed;
 /// [`Error::Protected`] when a session or the journal is there; otherwise what the system says.
-pub fn create(path: &Path, stores: &[&Path]) -> Result<Output, Error> {
+pub fn create(path: &Path, stores: &[&Path], agents: Homes) -> Result<Output, Error> {
     let trouble = |e| Error::io("write", path, e);
     // Before links are followed: what `/dev/stdout` leads to may have no path.
     let descriptor = ["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder));
     if std::fs::metadata(path).is_ok_and(|m| !m.is_dir() && (descriptor || !m.is_file())) {
         if let (true, Ok(target)) = (descriptor, std::fs::canonicalize(path)) {
-            protect::allows(path, &target)?;
+            protect::allows(path, &target, agents)?;
         }
         // Of a file that the shell has opened, nothing that is in it is written over.
         let mut options = OpenOptions::new();
@@ -75,7 +76,7 @@ pub fn create(path: &Path, stores: &[&Path]) -> Result<Output, Error> {
             return Err(Error::InsideStore { path: path.to_owned(), root });
         }
     }
-    protect::allows(path, &target)?;
+    protect::allows(path, &target, agents)?;
     match std::fs::metadata(&target) {
         Ok(meta) if meta.is_dir() => Err(trouble(io::ErrorKind::IsADirectory.into())),
         Ok(meta) => {
@@ -89,12 +90,12 @@ pub fn create(path: &Path, stores: &[&Path]) -> Result<Output, Error> {
 }
 
 /// Begins a file at `path` that must not exist, readable by this user alone until it is dressed otherwise.
-pub(super) fn create_new(path: &Path) -> Result<Output, Error> {
+pub(super) fn create_new(path: &Path, agents: Homes) -> Result<Output, Error> {
     if std::fs::symlink_metadata(path).is_ok() {
         return Err(Error::Exists { path: path.to_owned() });
     }
     let target = place(path)?;
-    protect::allows(path, &target)?;
+    protect::allows(path, &target, agents)?;
     beside(target, true, true)
 }
 
@@ -102,8 +103,8 @@ pub(super) fn create_new(path: &Path) -> Result<Output, Error> {
 ///
 /// # Errors
 /// As [`create`], and what the system says.
-pub fn write(path: &Path, stores: &[&Path], bytes: &[u8]) -> Result<(), Error> {
-    let mut output = create(path, stores)?;
+pub fn write(path: &Path, stores: &[&Path], agents: Homes, bytes: &[u8]) -> Result<(), Error> {
+    let mut output = create(path, stores, agents)?;
     output.write_all(bytes).map_err(|e| Error::io("write", path, e))?;
     output.finish()
 }
@@ -112,14 +113,14 @@ pub fn write(path: &Path, stores: &[&Path], bytes: &[u8]) -> Result<(), Error> {
 ///
 /// # Errors
 /// What the system says; `InvalidInput` for a name that leads elsewhere.
-pub fn write_generated(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
+pub fn write_generated(folder: &Path, name: &str, agents: Homes, bytes: &[u8]) -> Result<(), Error> {
     let path = folder.join(name);
     let mut parts = Path::new(name).components();
     if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
         return Err(Error::io("write", path, io::ErrorKind::InvalidInput.into()));
     }
     step("make folder", || std::fs::create_dir_all(folder)).map_err(|e| Error::io("make", folder, e))?;
-    write(&path, &[], bytes)
+    write(&path, &[], agents, bytes)
 }
 
 /// The path with the links of its folder followed.

@@ -24,6 +24,7 @@ use super::reverse::Followed;
 use super::settle::settle;
 use super::site::Site;
 use super::splice::Spliced;
+use crate::store::agent::Homes;
 
 /// What is to be undone.
 pub struct Undo<'a> {
@@ -221,7 +222,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Exists`] when there is something at `to`; [`Error::Journal`] when the run has several files and none was
     /// chosen, or the original is nowhere.
-    pub fn undo_to(&self, id: &str, only: Option<&Path>, to: &Path) -> Result<Content, Error> {
+    pub fn undo_to(&self, id: &str, only: Option<&Path>, to: &Path, agents: Homes) -> Result<Content, Error> {
         let entries = select(self, id, only)?;
         let paths: BTreeSet<PathBuf> = entries.iter().map(Entry::session).collect();
         let Some(entry) = entries.first().filter(|_| paths.len() == 1) else {
@@ -233,7 +234,7 @@ impl Journal {
             let why = "has an original that is nowhere whole any more: the session was rewritten since".to_owned();
             return Err(Error::Journal { id: entry.id.to_string(), why });
         };
-        let mut out = output::create_new(to)?;
+        let mut out = output::create_new(to, agents)?;
         let trouble = |e| Error::io("write", to, e);
         let content = read_through(origin.reader().map_err(trouble)?, &mut out).map_err(trouble)?;
         disk::set_times(out.file(), entry.manifest.stat.atime_ns, entry.manifest.stat.mtime_ns).map_err(trouble)?;

@@ -1,11 +1,11 @@
-//! What the records of an agent are expected to hold: the data files beside this one, whose form `catalogue/README.md`
+//! What the records of an agent are expected to hold: a data file in each agent's folder, whose form `catalogue/README.md`
 //! tells, and a person's own in the same form.
 
 use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use crate::dialect::Dialect;
+use super::agent::Metering;
 
 /// What an entry is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Deserialize)]
@@ -13,7 +13,7 @@ use crate::dialect::Dialect;
 pub enum Kind {
     /// A record type.
     Type,
-    /// A key of sid-code's metadata records.
+    /// A key of metadata records.
     Metadata,
     /// A field.
     #[default]
@@ -114,7 +114,7 @@ impl TryFrom<String> for Counted {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The agent's word, as `--dialect` has it; OpenClaw writes pi's records.
+    /// The word, as `--dialect` has it, of the agent whose records these are ([`Metering::counted_as`]).
     pub agent: Box<str>,
     /// What it was made from.
     #[serde(default)]
@@ -123,20 +123,11 @@ pub struct Catalogue {
     pub expected: Vec<Expected>,
 }
 
-const SID: &str = include_str!("catalogue/sid.json");
-const CLAUDE: &str = include_str!("catalogue/claude.json");
-const PI: &str = include_str!("catalogue/pi.json");
-
 impl Catalogue {
     /// The catalogue of an agent. That the built-in ones can be read is proven by a test.
-    pub fn of(dialect: Dialect) -> Catalogue {
-        let text = match dialect {
-            Dialect::Sid => SID,
-            Dialect::Claude => CLAUDE,
-            Dialect::Pi | Dialect::Openclaw => PI,
-        };
-        Catalogue::parse(text.as_bytes()).unwrap_or_else(|_| Catalogue {
-            agent: dialect.name().into(),
+    pub fn of(agent: &dyn Metering) -> Catalogue {
+        Catalogue::parse(agent.catalogue().as_bytes()).unwrap_or_else(|_| Catalogue {
+            agent: agent.counted_as().name().into(),
             basis: Box::default(),
             expected: Vec::new(),
         })
@@ -159,16 +150,11 @@ impl Catalogue {
         }
         Ok(catalogue)
     }
-
-    /// Whether it is about this agent.
-    pub fn is_about(&self, dialect: Dialect) -> bool {
-        *self.agent == *dialect.name() || (&*self.agent == "pi" && dialect.is_pi())
-    }
 }
 
 /// Every word that stands in a path of the built-in catalogues: keys that agents are known to write.
-pub fn words() -> HashSet<Box<str>> {
-    let all = [Dialect::Claude, Dialect::Sid, Dialect::Pi].map(Catalogue::of);
+pub fn words(agents: impl Iterator<Item = &'static dyn Metering>) -> HashSet<Box<str>> {
+    let all: Vec<Catalogue> = agents.map(|agent| Catalogue::of(agent)).collect();
     let paths = all.iter().flat_map(|c| &c.expected).map(|entry| &*entry.path);
     let cut = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$'));
     paths.flat_map(|path| path.split(cut)).filter(|word| !word.is_empty()).map(Into::into).collect()
@@ -181,9 +167,9 @@ mod tests {
 
     #[test]
     fn the_built_in_catalogues_are_whole() {
-        for (text, least) in [(SID, 100), (CLAUDE, 100), (PI, 60)] {
-            let catalogue = Catalogue::parse(text.as_bytes()).unwrap();
-            assert!(catalogue.expected.len() > least, "{}", catalogue.expected.len());
+        for agent in crate::agents::ALL {
+            let catalogue = Catalogue::parse(agent.catalogue().as_bytes()).unwrap();
+            assert!(catalogue.expected.len() > 60, "{}", catalogue.expected.len());
             assert!(!catalogue.basis.is_empty());
             let mut seen = BTreeSet::new();
             for entry in &catalogue.expected {

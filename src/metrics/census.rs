@@ -8,18 +8,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::agent::Metering;
 use super::catalogue::{Catalogue, Condition, Counted, Expected, Kind};
 use super::records::{Counts, Tally};
 use crate::dialect::Dialect;
-use crate::record::facts::{Id, Kind as RecordKind, flag};
+use crate::record::facts::Id;
 use crate::session::{Session, Shape};
 
 /// How many paths of one agent are counted by name.
 const PATHS: usize = 20_000;
 
 /// What the files of one agent hold.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct AgentCensus {
+    agent: &'static dyn Metering,
     /// Record types.
     pub types: Counts,
     /// Metadata keys.
@@ -36,6 +38,19 @@ pub struct AgentCensus {
 }
 
 impl AgentCensus {
+    fn of(agent: &'static dyn Metering) -> Self {
+        AgentCensus {
+            agent,
+            types: Counts::default(),
+            metadata: Counts::default(),
+            fields: BTreeMap::new(),
+            unnamed: 0,
+            bad_lines: 0,
+            unread_files: 0,
+            conditions: BTreeMap::new(),
+        }
+    }
+
     fn field(&mut self, path: &str, n: u64) {
         if let Some(sum) = self.fields.get_mut(path) {
             *sum += n;
@@ -84,9 +99,10 @@ impl AgentCensus {
     }
 }
 
-/// `file_changes` records of one session, until it is known whether a snapshot of it is stored.
+/// Records of one session that say that files were changed, until it is known whether a snapshot of it is stored.
 #[derive(Clone, Debug)]
 struct Changes {
+    agent: Dialect,
     /// Hashes of every id that the session is known by: a snapshot is stored under that of the process.
     ids: Box<[u64]>,
     records: u64,
@@ -100,11 +116,6 @@ pub struct Census {
     snapshotted: HashSet<u64>,
 }
 
-/// pi and OpenClaw write the same records.
-fn family(dialect: Dialect) -> Dialect {
-    if dialect.is_pi() { Dialect::Pi } else { dialect }
-}
-
 fn hash(id: &str) -> u64 {
     Id::of(id.as_bytes()).short()
 }
@@ -112,12 +123,12 @@ fn hash(id: &str) -> u64 {
 impl Census {
     /// Adds a session: what was counted of its records, and a way to every id that it is known by, asked only of sessions
     /// that changed files.
-    pub fn add<I>(&mut self, session: &Session, tally: &Tally, ids: impl FnOnce() -> I)
+    pub fn add<I>(&mut self, session: &Session, of: &'static dyn Metering, tally: &Tally, ids: impl FnOnce() -> I)
     where
         I: IntoIterator<Item = String>,
     {
         let facts = &session.facts;
-        let agent = self.agents.entry(family(session.dialect)).or_default();
+        let agent = self.of(of);
         if session.shape == Shape::Legacy {
             // A document has no records; nothing of a catalogue is expected there.
             return;
@@ -129,35 +140,23 @@ impl Census {
         }
         agent.unnamed += facts.fields.unnamed;
         agent.bad_lines += facts.lines.bad;
-        if session.dialect != Dialect::Sid {
-            return;
+        for (condition, n) in of.conditions(session) {
+            agent.condition(condition, n);
         }
-        let records = &facts.records;
-        let count =
-            |of: &dyn Fn(&crate::record::facts::Record) -> bool| records.iter().filter(|r| of(r)).count() as u64;
-        agent.condition(Condition::Compactions, count(&|r| r.has(flag::COMPACTED)));
-        agent.condition(Condition::Sidechains, u64::from(session.shape == Shape::Sidechain));
-        agent.condition(
-            Condition::Forks,
-            count(&|r| r.kind == RecordKind::Start && r.has(flag::PARENT_STRING) && !r.parent.is_none()),
-        );
-        // Another process went on behind an end mark, or says that it did.
-        let trace = facts.names.find(b"trace_session_id");
-        let resumed = |pair: &&[crate::record::facts::Record]| {
-            let says_so = trace != 0 && pair[1].kind == RecordKind::Metadata && pair[1].agent == trace;
-            pair[0].kind == RecordKind::End || says_so
-        };
-        agent.condition(Condition::Resumes, records.windows(2).filter(resumed).count() as u64);
-        let changes = tally.metadata.get("file_changes");
-        if changes > 0 {
+        let records = of.changes(tally);
+        if records > 0 {
             let ids = ids().into_iter().map(|id| hash(&id)).collect();
-            self.changes.push(Changes { ids, records: changes });
+            self.changes.push(Changes { agent: of.counted_as(), ids, records });
         }
     }
 
+    fn of(&mut self, agent: &'static dyn Metering) -> &mut AgentCensus {
+        self.agents.entry(agent.counted_as()).or_insert_with(|| AgentCensus::of(agent))
+    }
+
     /// Adds a file that could not be read.
-    pub fn unread(&mut self, dialect: Dialect) {
-        self.agents.entry(family(dialect)).or_default().unread_files += 1;
+    pub fn unread(&mut self, agent: &'static dyn Metering) {
+        self.of(agent).unread_files += 1;
     }
 
     /// Adds a session, or the process that resumed it, of which a snapshot is stored.
@@ -167,8 +166,8 @@ impl Census {
 
     /// Adds another census.
     pub fn merge(&mut self, other: Census) {
-        for (dialect, agent) in other.agents {
-            self.agents.entry(dialect).or_default().merge(agent);
+        for agent in other.agents.into_values() {
+            self.of(agent.agent).merge(agent);
         }
         self.changes.extend(other.changes);
         self.snapshotted.extend(other.snapshotted);
@@ -176,21 +175,21 @@ impl Census {
 
     /// What the files of an agent hold.
     pub fn agent(&self, dialect: Dialect) -> Option<&AgentCensus> {
-        self.agents.get(&family(dialect))
+        self.agents.get(&dialect)
     }
 
     /// The answers to every entry of the built-in catalogues of the agents that were met, and of `more`.
     pub fn judge(&mut self, more: &[Catalogue], deeper: impl Fn(&str) -> Option<u64>) -> Vec<FieldVerdict> {
         let changes = std::mem::take(&mut self.changes);
-        let seen = |c: &&Changes| c.ids.iter().any(|id| self.snapshotted.contains(id));
-        let snapshotted: u64 = changes.iter().filter(seen).map(|c| c.records).sum();
-        if let Some(agent) = self.agents.get_mut(&Dialect::Sid) {
-            agent.condition(Condition::SnapshottedChanges, snapshotted);
+        for changed in changes.iter().filter(|c| c.ids.iter().any(|id| self.snapshotted.contains(id))) {
+            if let Some(agent) = self.agents.get_mut(&changed.agent) {
+                agent.condition(Condition::SnapshottedChanges, changed.records);
+            }
         }
         let mut verdicts = Vec::new();
         for (&dialect, agent) in &self.agents {
-            let own = Catalogue::of(dialect);
-            let wanted = std::iter::once(&own).chain(more).filter(|c| c.is_about(dialect));
+            let own = Catalogue::of(agent.agent);
+            let wanted = std::iter::once(&own).chain(more).filter(|c| *c.agent == *dialect.name());
             for entry in wanted.flat_map(|c| &c.expected) {
                 let occurrences = match agent.occurrences(entry) {
                     0 if entry.kind == Kind::Field => deeper(&entry.path).unwrap_or(0),

@@ -1,4 +1,4 @@
-//! sid-code's file layer in figures: indexes, snapshots, entries. What they hold and whether it can be rebuilt is
+//! The file layer in figures: indexes, snapshots, entries. What they hold and whether it can be rebuilt is
 //! `checkpoint`'s.
 
 use std::io;

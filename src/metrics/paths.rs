@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::catalogue;
 use super::scanner::{Event, Scanner, unescaped};
 use crate::record::facts::Id;
 use crate::record::hashed::ByHash;
@@ -184,11 +183,11 @@ impl PathWalk {
     }
 
     /// The paths by name; `as_written`: keys that a person or a model may have written, too.
-    pub fn named(&self, as_written: bool) -> AllPaths {
+    /// `words` are keys that agents are known to write.
+    pub fn named(&self, as_written: bool, words: &HashSet<Box<str>>) -> AllPaths {
         let mut all = AllPaths { others: self.others, ..AllPaths::default() };
         // A parent stands before its children, so its name is there already.
         let mut names: Vec<Box<str>> = Vec::with_capacity(self.nodes.len());
-        let words = if as_written { HashSet::new() } else { catalogue::words() };
         let mut free: Vec<bool> = Vec::with_capacity(self.nodes.len());
         for (n, node) in self.nodes.iter().enumerate() {
             let above = names.get(node.parent as usize).map(|name| &**name).unwrap_or_default();
@@ -227,13 +226,14 @@ fn is_plain(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{agent::Metering, catalogue};
 
     #[test]
     fn paths_are_counted_by_type() {
         let mut walk = PathWalk::default();
         walk.record(br#"{"a":[{"b":1},{"b":null},[2]],"c.d":{"e":true}}"#);
         walk.record(br#"{"a":"x","c.d":{"e":"y"},"a":"#);
-        let all = walk.named(true);
+        let all = walk.named(true, &HashSet::new());
         let count = |path: &str| all.get(path).unwrap_or(0);
         assert_eq!([count("a"), count("a[]"), count("a[].b"), count("a[][]")], [2, 3, 2, 1]);
         assert_eq!(all.paths["a"].types, [0, 1, 1, 0, 0, 0]);
@@ -247,14 +247,16 @@ mod tests {
         walk.record(
             br#"{"message":{"content":[{"input":{"Who is it?":1,"Who was it?":{"content":2}},"a b":3}]},"n":4}"#,
         );
-        let all = walk.named(false);
+        let all = walk.named(false, &catalogue::words(crate::agents::ALL.iter().map(|a| *a as &'static dyn Metering)));
         let paths: Vec<(&str, u64)> = all.paths.iter().map(|(path, count)| (&**path, count.count())).collect();
         assert!(paths.contains(&("message.content[].input.<key>", 2)), "{paths:?}");
         assert!(paths.contains(&("message.content[].<key>", 1)), "{paths:?}");
         assert!(paths.contains(&("message.content[].input.<key>.content", 1)), "{paths:?}");
         assert_eq!(all.get("n"), Some(1));
         assert_eq!(
-            walk.named(true).get("message.content[].[\"a b\"]").or(walk.named(true).get("message.content[][\"a b\"]")),
+            walk.named(true, &HashSet::new())
+                .get("message.content[].[\"a b\"]")
+                .or(walk.named(true, &HashSet::new()).get("message.content[][\"a b\"]")),
             Some(1)
         );
     }
@@ -265,7 +267,7 @@ mod tests {
         for n in 0..PATHS + 10 {
             walk.record(format!("{{\"k{n}\":1,\"deep\":{}{}}}", "[".repeat(80), "]".repeat(80)).as_bytes());
         }
-        let all = walk.named(true);
+        let all = walk.named(true, &HashSet::new());
         assert!(all.paths.len() <= PATHS);
         assert!(all.others > 0);
         let named: u64 = all.paths.values().map(PathCount::count).sum();

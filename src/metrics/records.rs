@@ -1,13 +1,13 @@
 //! What the records of a store are: types, metadata keys, prompts and tool results apart, results per record, parallel
 //! calls, end marks, sizes.
 //!
-//! "A user record" is one that stands in the user's place: sid-code and Claude Code keep tool results there, pi keeps them
-//! apart; they are counted alike, so that figures of agents can be compared. Everything in a file counts, on whichever
+//! "A user record" is one that stands in the user's place: some agents keep tool results there, others keep them apart;
+//! they are counted alike, so that figures of agents can be compared. Everything in a file counts, on whichever
 //! branch it stands.
 
 use std::collections::BTreeMap;
 
-use crate::dialect::Dialect;
+use super::agent::Metering;
 use crate::record::facts::{BlockKind, Kind, Record, flag};
 use crate::record::hashed::ByHash;
 use crate::session::{Session, Shape};
@@ -135,7 +135,7 @@ pub struct Tally {
     pub records: u64,
     /// By type, as the agents spell them.
     pub types: Counts,
-    /// sid-code's metadata records by key.
+    /// Metadata records by key.
     pub metadata: Counts,
     /// User records.
     pub users: Users,
@@ -154,7 +154,7 @@ impl Tally {
                 Some(count) => *count += 1,
                 None => tally.types.others += u64::from(record.kind != Kind::NonObject),
             }
-            if record.kind == Kind::Metadata && session.dialect == Dialect::Sid {
+            if record.kind == Kind::Metadata && session.agent.is_labelled(record.kind) {
                 *keys.entry(record.agent).or_default() += 1;
             }
             if let Some(sort) = UserSort::of(session, record) {
@@ -204,7 +204,7 @@ pub struct Parallel {
     pub most: u64,
 }
 
-/// sid-code's end marks, by session.
+/// End marks, by session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ends {
     /// Sessions with one.
@@ -213,6 +213,17 @@ pub struct Ends {
     pub without: u64,
     /// Sessions whose last line it is.
     pub last_line: u64,
+}
+
+impl Ends {
+    /// Of one session.
+    pub fn of(session: &Session) -> Ends {
+        let records = &session.facts.records;
+        let with = records.iter().any(|r| r.kind == Kind::End);
+        let last = records.last().is_some_and(|r| r.kind == Kind::End);
+        let [with, without, last_line] = [with, !with, last].map(u64::from);
+        Ends { with, without, last_line }
+    }
 }
 
 /// What is known of the records of a store, or of one file.
@@ -234,7 +245,7 @@ pub struct Records {
 
 impl Records {
     /// Of one session.
-    pub fn of(session: &Session) -> Records {
+    pub fn of(session: &Session, agent: &dyn Metering) -> Records {
         let facts = &session.facts;
         let refused = session.document.as_ref().is_some_and(|d| d.refusal.is_some());
         let mut records = Records {
@@ -247,7 +258,7 @@ impl Records {
             if matches!(record.kind, Kind::User | Kind::ToolMessage) {
                 *records.first_block.entry(first_block(session, record)).or_default() += 1;
             }
-            let results = calls.record(session, n, record);
+            let results = calls.record(session, agent, n, record);
             if results > 0 {
                 *records.results.entry(results).or_default() += 1;
             }
@@ -258,12 +269,7 @@ impl Records {
             records.parallel.several_results += if n > 1 { count } else { 0 };
             records.parallel.most = records.parallel.most.max(u64::from(n));
         }
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            let with = facts.records.iter().any(|r| r.kind == Kind::End);
-            let last = facts.records.last().is_some_and(|r| r.kind == Kind::End);
-            let [with, without, last_line] = [with, !with, last].map(u64::from);
-            records.ends = Some(Ends { with, without, last_line });
-        }
+        records.ends = agent.ends(session);
         records
     }
 
@@ -339,14 +345,14 @@ struct Unit {
 
 impl Calls {
     /// Takes a record; returns how many results it holds.
-    fn record(&mut self, session: &Session, n: u32, record: &Record) -> u32 {
+    fn record(&mut self, session: &Session, agent: &dyn Metering, n: u32, record: &Record) -> u32 {
         let blocks = session.facts.blocks_of(record);
         let mut results = 0;
         let mut own = None;
         for block in blocks {
             match block.kind {
                 BlockKind::Call => {
-                    let unit = *own.get_or_insert_with(|| self.unit(session.dialect, record));
+                    let unit = *own.get_or_insert_with(|| self.unit(agent.row_of(record)));
                     self.units[unit as usize].calls += 1;
                     if block.id != 0 {
                         self.open.insert(block.id, unit);
@@ -366,10 +372,10 @@ impl Calls {
         results
     }
 
-    fn unit(&mut self, dialect: Dialect, record: &Record) -> u32 {
+    fn unit(&mut self, response: Option<u64>) -> u32 {
         let next = u32::try_from(self.units.len()).unwrap_or(u32::MAX);
-        if dialect == Dialect::Claude && record.group() != 0 {
-            let known = *self.responses.entry(record.group()).or_insert(next);
+        if let Some(response) = response {
+            let known = *self.responses.entry(response).or_insert(next);
             if known != next {
                 return known;
             }

@@ -91,7 +91,7 @@ const WORDS: [&[u8]; 3] = [b"null", b"true", b"false"];
 
 /// The text is no JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoJson;
+pub struct Malformed;
 
 /// Reads one text after the other.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl Scanner {
     ///
     /// # Errors
     /// When the text can no longer be JSON; the scanner must then be reset.
-    pub fn feed(&mut self, piece: &[u8], on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), NoJson> {
+    pub fn feed(&mut self, piece: &[u8], on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), Malformed> {
         let mut at = 0;
         while let Some(&byte) = piece.get(at) {
             match self.inside {
@@ -149,7 +149,7 @@ impl Scanner {
                             self.keep(b"\\");
                             self.inside = In::Backslash;
                         }
-                        Some(_) => return Err(NoJson),
+                        Some(_) => return Err(Malformed),
                     }
                 }
                 In::Backslash => {
@@ -157,12 +157,12 @@ impl Scanner {
                     self.inside = match byte {
                         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => In::Text,
                         b'u' => In::Hex(4),
-                        _ => return Err(NoJson),
+                        _ => return Err(Malformed),
                     };
                 }
                 In::Hex(left) => {
                     if !byte.is_ascii_hexdigit() {
-                        return Err(NoJson);
+                        return Err(Malformed);
                     }
                     self.keep(&[byte]);
                     self.inside = if left == 1 { In::Text } else { In::Hex(left - 1) };
@@ -179,7 +179,7 @@ impl Scanner {
                 },
                 In::Word(word, met) => {
                     if WORDS[word].get(met) != Some(&byte) {
-                        return Err(NoJson);
+                        return Err(Malformed);
                     }
                     self.inside = In::Word(word, met + 1);
                     if met + 1 == WORDS[word].len() {
@@ -198,11 +198,11 @@ impl Scanner {
     ///
     /// # Errors
     /// When it ends inside a value, or held none.
-    pub fn finish(&mut self, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), NoJson> {
+    pub fn finish(&mut self, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), Malformed> {
         if let In::Number(digits) = self.inside {
             self.end_number(digits, on)?;
         }
-        if self.inside == In::Nothing && self.due == Due::End { Ok(()) } else { Err(NoJson) }
+        if self.inside == In::Nothing && self.due == Due::End { Ok(()) } else { Err(Malformed) }
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -210,7 +210,7 @@ impl Scanner {
         self.token.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn between(&mut self, byte: u8, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), NoJson> {
+    fn between(&mut self, byte: u8, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), Malformed> {
         match (byte, self.due) {
             (b' ' | b'\t' | b'\n' | b'\r', _) => {}
             (b'"', Due::Key | Due::FirstKey | Due::Value | Due::FirstElement) => {
@@ -250,7 +250,7 @@ impl Scanner {
                 let word = WORDS.iter().position(|word| word[0] == byte).unwrap_or_default();
                 self.inside = In::Word(word, 1);
             }
-            _ => return Err(NoJson),
+            _ => return Err(Malformed),
         }
         Ok(())
     }
@@ -265,10 +265,10 @@ impl Scanner {
         }
     }
 
-    fn end_number(&mut self, digits: Digits, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), NoJson> {
+    fn end_number(&mut self, digits: Digits, on: &mut impl FnMut(usize, Event<'_>)) -> Result<(), Malformed> {
         self.inside = In::Nothing;
         if !digits.whole() {
-            return Err(NoJson);
+            return Err(Malformed);
         }
         on(self.open.len(), Event::Number(&self.token));
         self.after_value();
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn scan(text: &[u8], cut: usize) -> Result<Vec<String>, NoJson> {
+    fn scan(text: &[u8], cut: usize) -> Result<Vec<String>, Malformed> {
         let (mut scanner, mut events) = (Scanner::new(usize::MAX), Vec::new());
         let mut on = |depth: usize, event: Event<'_>| events.push(format!("{depth} {event:?}"));
         let (head, tail) = text.split_at(cut.min(text.len()));

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::dialect::Dialect;
+use super::agent::Metering;
 use crate::record::facts::{Kind, Record, flag};
 use crate::session::{Session, Shape};
 
@@ -57,10 +57,9 @@ pub const CHECKS: [&str; 3] = ["one start record a file", "one root a file", "an
 
 impl SelfCheck {
     /// Looks at a session.
-    pub fn look(&mut self, file: u32, session: &Session) {
-        let [starts, roots, ids] = CHECKS;
+    pub fn look(&mut self, file: u32, session: &Session, agent: &dyn Metering) {
         let why = match session.shape {
-            Shape::Main if has_older_format(session) => Some("older format"),
+            Shape::Main if agent.is_older_format(session) => Some("older format"),
             Shape::Main => None,
             Shape::Sidechain | Shape::Subagent => Some("sidechain"),
             Shape::Legacy => Some("older format"),
@@ -71,27 +70,12 @@ impl SelfCheck {
             }
             return;
         }
-        let facts = &session.facts;
-        let of_kind = |kind: Kind| facts.records.iter().filter(|r| r.kind == kind).count();
-        if session.dialect == Dialect::Claude {
-            *self.check(starts).exempt.entry("writes no start record").or_default() += 1;
-            *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
-        } else {
-            self.check(starts).look(file, of_kind(Kind::Start) == 1);
-            if session.dialect.is_pi() {
-                *self.check(roots).exempt.entry("several roots are lawful").or_default() += 1;
-            } else {
-                let is_root = |r: &&Record| session.agent.is_node(r) && (r.parent.is_none() || session.agent.begins(r));
-                self.check(roots).look(file, facts.records.iter().filter(is_root).count() == 1);
+        for (check, law) in CHECKS.into_iter().zip(agent.laws(session)) {
+            match law {
+                Law::Holds(holds) => self.check(check).look(file, holds),
+                Law::NeedNot(why) => *self.check(check).exempt.entry(why).or_default() += 1,
             }
         }
-        let chained = |r: &&Record| match session.dialect {
-            Dialect::Claude => {
-                matches!(r.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
-            }
-            _ => r.kind != Kind::NonObject,
-        };
-        self.check(ids).look(file, facts.records.iter().filter(chained).all(|r| r.has(flag::ID_STRING)));
     }
 
     fn check(&mut self, name: &'static str) -> &mut Check {
@@ -120,15 +104,23 @@ impl SelfCheck {
     }
 }
 
-/// Files of formats without ids: sid-code v2, pi v1.
-fn has_older_format(session: &Session) -> bool {
-    let records = &session.facts.records;
-    match session.dialect {
-        Dialect::Claude => false,
-        Dialect::Sid => {
-            let first = records.iter().find(|r| r.kind != Kind::NonObject);
-            first.is_some_and(|r| !r.any(flag::ID_STRING | flag::ID_OTHER) && r.version == 0)
-        }
-        Dialect::Pi | Dialect::Openclaw => session.facts.version.as_deref().is_none_or(|v| v == "1"),
+/// What a check says of one file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Law {
+    /// Whether it holds.
+    Holds(bool),
+    /// It need not hold there, and why.
+    NeedNot(&'static str),
+}
+
+impl Law {
+    /// Whether a session has one start record.
+    pub fn one_start(session: &Session) -> Law {
+        Law::Holds(session.facts.records.iter().filter(|r| r.kind == Kind::Start).count() == 1)
+    }
+
+    /// Whether each record of a session that should have an id has one.
+    pub fn ids(session: &Session, should: impl Fn(&Record) -> bool) -> Law {
+        Law::Holds(session.facts.records.iter().filter(|r| should(r)).all(|r| r.has(flag::ID_STRING)))
     }
 }

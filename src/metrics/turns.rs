@@ -4,16 +4,16 @@
 //! branch they stand: what was rewound was paid for all the same. Responses in front of the first prompt (a fork carries
 //! them over) are a turn without a prompt. Each response is counted once, as in [`super::usage`].
 //!
-//! pi and old versions of Claude Code store what each response cost. sid-code does not: its running totals are written
-//! after each turn, and what they grew by is what was spent since the record before. Where several turns lie between two
-//! of them, their cost stands with the last, and it says of how many turns it is.
+//! Where an agent does not store what each response cost and writes running totals after each turn, what they grew by is
+//! what was spent since the record before. Where several turns lie between two of them, their cost stands with the last,
+//! and it says of how many turns it is.
 
 use std::collections::BTreeMap;
 
 use super::agent::Metering;
 use super::figure::{Cost, Flow, Ratio, Stock};
 use super::records::UserSort;
-use super::usage::{Definition, Flows, ModelUsage, SessionUsage, Source, prompt, response, spent};
+use super::usage::{Definition, Flows, ModelUsage, SessionUsage, Source, prompt, response};
 use crate::record::facts::NO_TIME;
 use crate::session::{Session, Shape};
 
@@ -169,7 +169,7 @@ fn collect(session: &Session, agent: &dyn Metering) -> Vec<Turn> {
     }
     let definitions = definitions(usage);
     let facts = &session.facts;
-    let mut costs: BTreeMap<u32, Cost> = spent(session).into_iter().collect();
+    let mut costs: BTreeMap<u32, Cost> = agent.spent(session).into_iter().collect();
     let from_totals = !costs.is_empty();
     let mut counted = usage.counted.iter().peekable();
     let mut turns: Vec<Turn> = Vec::new();

@@ -11,8 +11,8 @@ use super::out::Out;
 use super::style::{Style, dim, strong};
 use super::table::Grid;
 use super::words::{counted, moment, number, paragraph};
-use crate::audit::anchors::Anchor;
-use crate::dialect::Dialect;
+use crate::agents;
+use crate::checkpoint::anchors::Anchor;
 use crate::text::Text;
 
 #[derive(Serialize)]
@@ -79,14 +79,7 @@ pub fn page(out: &mut Out, report: &Report<'_>, anchors: &[Anchor]) -> io::Resul
     }
     grid.print(out, |_, _| Ok(()))?;
     out.gap()?;
-    let note = match report.session.dialect {
-        Dialect::Sid => {
-            "FILES were changed after the prompt. The snapshot is the newest one when it was typed; sid-code keeps its rewind \
-             points in memory, so after a resume it offers none of these, and --show of `sid-audit checkpoints` brings a \
-             file back."
-        }
-        _ => "FILES are those that the prompt's own snapshot names.",
-    };
+    let note = agents::of_session(report.session).anchors_note();
     paragraph(out, vec![dim("  ")], 2, note)
 }
 

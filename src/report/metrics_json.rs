@@ -15,7 +15,6 @@ use super::usage_json::{RatioJson, TotalJson, UsageJson};
 use crate::agents;
 use crate::audit;
 use crate::audit::measure::{Measured, PlacedDisagreement, UsageRow};
-use crate::dialect::Dialect;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::readers::{Reader, ReaderStop};
 use crate::metrics::records::{Counts, Tally, Users};
@@ -24,6 +23,7 @@ use crate::metrics::turns::Turns;
 use crate::record::pass::TOOL_RESULT;
 use crate::session::ids;
 use crate::store::{Discovery, FileEntry};
+use crate::text::Text;
 
 /// What the document is made of.
 #[derive(Clone, Copy, Debug)]
@@ -269,8 +269,11 @@ fn usage(measured: &Measured) -> impl Iterator<Item = UsageLine> {
 
 /// The session id that a file's place gives; of a subagent's own file that of its session.
 pub(super) fn session_id(file: &FileEntry, path: &Path) -> String {
-    let dialect = file.dialect.unwrap_or(Dialect::Sid);
-    ids::implied_id(path, agents::of(dialect), audit::shape_of(file.kind)).lossy()
+    let id = match file.dialect {
+        Some(dialect) => ids::implied_id(path, agents::of(dialect), audit::shape_of(file.kind)),
+        None => Text::from(path.file_stem().unwrap_or_default().as_encoded_bytes()),
+    };
+    id.lossy()
 }
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use super::style::{Span, Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::verdict;
 use super::words::{counted, number, paragraph, size};
-use crate::dialect::Dialect;
+use crate::agents;
 use crate::predict::{Fallen, Outcome, State};
 use crate::session::Shape;
 
@@ -170,9 +170,11 @@ fn ended(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     };
     said(out, "end mark", &mark)?;
     let pid = ended.registration.as_ref().and_then(|r| r.pid).map(|pid| format!(" (number {pid})")).unwrap_or_default();
-    let process = match (&ended.registration, report.session.dialect) {
+    let agent = agents::of(report.session.dialect);
+    let unregistered = agent.registry().is_none() && agent.lock(&report.session.path).is_none();
+    let process = match (&ended.registration, unregistered) {
         (Some(_), _) => format!("{}{pid}", process_name(ended.process)),
-        (None, Dialect::Pi) => "pi keeps no register of its processes".to_owned(),
+        (None, true) => format!("{} keeps no register of its processes", report.session.dialect.agent()),
         (None, _) if !ended.registry => "the agent's home, where it would be registered, is not known".to_owned(),
         (None, _) => "none is registered: one that ends in good order takes itself off".to_owned(),
     };

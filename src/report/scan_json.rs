@@ -14,7 +14,7 @@ use super::next::Next;
 use super::usage_json::TotalJson;
 use crate::agents;
 use crate::audit::layers::IndexAudit;
-use crate::audit::{self, Extra, Scan, SessionAudit, keep};
+use crate::audit::{self, Extra, Scan, SessionAudit};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::dialect::Dialect;
@@ -251,7 +251,7 @@ impl<'a> SessionJson<'a> {
         let file = discovery.files.get(session.file as usize);
         let path = file.map(|file| discovery.path(file)).unwrap_or_default();
         let extra = session.extra.as_deref();
-        let usual = keep::Format::usual(session.dialect);
+        let usual = agents::of(session.dialect).usual_format();
         let format = match extra {
             Some(Extra { stated, effective, by: Some(by), .. }) => {
                 FormatJson { stated: stated.clone(), effective: effective.clone(), by: by.name() }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::dialect::Dialect;
+use crate::agents;
 
 /// Version, commit, and what is read by whose rules, a line each.
 pub fn long() -> &'static str {
@@ -17,8 +17,8 @@ fn text() -> String {
         None => "no commit: built from sources without their history".to_owned(),
     };
     let mut text = format!("{}\n{commit}\n", env!("CARGO_PKG_VERSION"));
-    for dialect in [Dialect::Sid, Dialect::Claude, Dialect::Pi, Dialect::Openclaw] {
-        text.push_str(&format!("{}: {}; judged by {}\n", dialect.agent(), dialect.formats(), dialect.loader()));
+    for identity in agents::ALL.iter().map(|agent| agent.dialect().identity()) {
+        text.push_str(&format!("{}: {}; judged by {}\n", identity.agent, identity.formats, identity.loader));
     }
     text.push_str(&format!("JSON contract: version {}", super::envelope::VERSION));
     text

@@ -366,7 +366,7 @@ static INVALID_UTF8: Rule =
 static LONE_SURROGATE: Rule =
     Rule { code: "L109", name: "lone-surrogate", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
-static BYTE_ORDER_MARK: Rule =
+pub(crate) static BYTE_ORDER_MARK: Rule =
     Rule { code: "L110", name: "byte-order-mark", severity: Severity::Warning, fix: Some(Fix::Bytes), since: "0.1.0" };
 
 static CRLF_LINE_ENDS: Rule =

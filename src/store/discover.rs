@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::agent::Homes;
 use super::classify::FileKind;
 use super::handle::Handle;
 use super::home::Environment;
@@ -42,7 +43,7 @@ pub struct Folder {
     pub root: u32,
     /// What it is in its store.
     pub layout: Layout,
-    /// When a name in it last changed, in milliseconds since 1970: what sid-code's clean-up of checkpoints goes by.
+    /// When a name in it last changed, in milliseconds since 1970: what the clean-up of a folder may go by.
     pub mtime_ms: i64,
 }
 
@@ -66,6 +67,8 @@ pub struct FileEntry {
 /// Everything that was found below what a person passed.
 #[derive(Clone, Debug, Default)]
 pub struct Discovery {
+    /// The agents that were looked for.
+    pub agents: Homes,
     /// In the order given; homes that were found on the way follow.
     pub roots: Vec<Root>,
     /// Sorted by path.
@@ -134,8 +137,8 @@ impl Discovery {
 ///
 /// `insist` overrides what layout and content say about the agent; a layout of another agent then counts as a plain
 /// folder.
-pub fn discover(paths: &[PathBuf], insist: Option<Dialect>, env: &Environment) -> Discovery {
-    let mut walk = Walk::new(insist, env);
+pub fn discover(paths: &[PathBuf], insist: Option<Dialect>, env: &Environment, agents: Homes) -> Discovery {
+    let mut walk = Walk::new(insist, env, agents);
     let planned: Vec<_> = paths.iter().map(|path| walk.plan(path)).collect();
     // files first: what was named is not found a second time in a folder
     for plan in planned.iter().flatten().filter(|plan| plan.is_file) {

@@ -8,12 +8,12 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 
+use super::agent::{Document, Homes, Told};
 use super::classify::{self, FileKind, Named, Names};
 use super::discover::FileEntry;
 use super::handle::{EntryKind, Handle};
-use super::home::is_named_by_id;
 use super::layout::Layout;
-use super::sniff::{Document, Seen, Shape, recognise, sniff, sniff_document};
+use super::sniff::{Seen, Shape, recognise, sniff, sniff_document};
 use super::source::Source;
 use crate::dialect::Dialect;
 
@@ -22,6 +22,14 @@ const NEIGHBOURS: usize = 16;
 
 /// A file that holds nothing is looked at up to here.
 const BLANK: u64 = 64 * 1024;
+
+/// Whose files are looked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LookedFor {
+    pub(super) agents: Homes,
+    /// The agent on which a person insists.
+    pub(super) insist: Option<Dialect>,
+}
 
 /// What a passed file is.
 pub(super) struct Passed {
@@ -33,111 +41,114 @@ pub(super) struct Passed {
 /// What a passed file is: what its place and its content say.
 pub(super) fn passed(
     layout: Layout,
-    insist: Option<Dialect>,
+    looked_for: LookedFor,
     (folder, handle): (&Path, &Handle),
     name: &OsStr,
     source: &Source,
 ) -> io::Result<Passed> {
+    let LookedFor { agents, insist } = looked_for;
     let bytes = name.as_encoded_bytes();
     let names = Names(&[]);
-    let by_place = classify::by_name(layout, bytes, &names, true);
-    if let Some(stem) = bytes.strip_suffix(b".json") {
-        let kind = match (by_place, sniff_document(source)?) {
-            (_, Some(Document::Whole)) => FileKind::Whole,
-            (_, Some(Document::CheckpointIndex)) => FileKind::CheckpointIndex,
-            (Named::Is(kind), None) => return Ok(Passed { kind, dialect: layout.dialect() }),
-            _ if bytes == b"index.json" && is_named_by_id(folder) => FileKind::CheckpointIndex,
-            _ if classify::is_session_id(stem) || is_named_by_id(folder) => FileKind::Whole,
-            _ => return Ok(Passed { kind: FileKind::Foreign, dialect: None }),
+    let by_place = classify::by_name(layout, bytes, &names, true, agents);
+    if bytes.ends_with(b".json") {
+        let by_name = || {
+            let of_session = agents.is_named_by_id(folder);
+            agents.iter().find_map(|home| Some((home.dialect(), home.document_name(bytes, of_session)?)))
         };
-        return Ok(Passed { kind, dialect: Some(Dialect::Sid) });
+        let told = match (by_place, sniff_document(source, agents)?) {
+            (Named::Is(kind), None) => return Ok(Passed { kind, dialect: layout.dialect() }),
+            (_, told) => told.or_else(by_name),
+        };
+        let foreign = Passed { kind: FileKind::Foreign, dialect: None };
+        return Ok(told.map_or(foreign, |(dialect, told)| Passed { kind: document(told), dialect: Some(dialect) }));
     }
     let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
     let kind = match by_place {
-        Named::AskSid => {
-            let side = sniff(source)? == Shape::SidSidechain || classify::is_sidechain_name(stem, &names);
-            if side { FileKind::Sidechain } else { FileKind::Main }
+        Named::AskRecord => {
+            let told = matches!(sniff(source, agents)?, Shape::Of(_, Told::Side));
+            let side = told || has_side_name(layout, agents, stem, &names);
+            if side { FileKind::Beside } else { FileKind::Main }
         }
         // a person who passes a copy, or what its agent put aside, wants it read
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
         _ => {
-            let seen = recognise(source, insist)?;
-            let dialect = agreed(seen.shape.dialect(), layout);
+            let seen = recognise(source, insist, agents)?;
+            let dialect = agreed(seen.shape.dialect(), layout, agents);
             if is_blank(bytes, source)? {
                 let (mut beside, _) = handle.list(usize::MAX);
                 beside.retain(|entry| entry.kind == EntryKind::File);
                 beside.sort_by(|a, b| a.name.cmp(&b.name));
                 let beside = beside.iter().map(|entry| entry.name.as_encoded_bytes());
-                return Ok(empty(insist.or(dialect).or_else(|| neighbours(handle, bytes, beside))));
+                return Ok(empty(insist.or(dialect).or_else(|| neighbours(handle, bytes, beside, agents))));
             }
-            return Ok(Passed { kind: by_records(seen, bytes).unwrap_or(FileKind::Foreign), dialect });
+            let kind = match by_records(seen, bytes, agents) {
+                Some(FileKind::Other) => FileKind::Main,
+                kind => kind.unwrap_or(FileKind::Foreign),
+            };
+            return Ok(Passed { kind, dialect });
         }
     };
-    Ok(Passed { kind, dialect: agreed(sniff(source)?.dialect(), layout) })
+    Ok(Passed { kind, dialect: agreed(sniff(source, agents)?.dialect(), layout, agents) })
 }
 
 /// What a file is of which only the records tell; none when no record does. A text may quote one: then its name does not
 /// say that it holds records.
-fn by_records(seen: Seen, name: &[u8]) -> Option<FileKind> {
+fn by_records(seen: Seen, name: &[u8], agents: Homes) -> Option<FileKind> {
     let quoted = seen.prose && memchr::memmem::find(name, b".jsonl").is_none();
     if !seen.by_record || quoted {
         return None;
     }
-    Some(match seen.shape {
-        Shape::History => FileKind::History,
-        Shape::SidSidechain => FileKind::Sidechain,
-        Shape::Session(Dialect::Claude) if name.starts_with(b"agent-") => FileKind::Subagent,
-        _ => FileKind::Main,
-    })
+    match seen.shape {
+        Shape::Of(_, Told::History) => Some(FileKind::History),
+        Shape::Of(_, Told::Side) => Some(FileKind::Beside),
+        Shape::Of(dialect, Told::Session) => agents.of(dialect).map(|home| home.transcript(name)),
+        Shape::Foreign | Shape::Unknown => Some(FileKind::Main),
+    }
 }
 
 /// Makes an entry of a file that was found, opening it when its name does not tell. None: it is nothing of a store.
 pub(super) fn found(
     layout: Layout,
-    insist: Option<Dialect>,
+    LookedFor { agents, insist }: LookedFor,
     handle: &Handle,
     name: &OsStr,
     known: Named,
     names: &Names<'_>,
 ) -> io::Result<Option<FileEntry>> {
-    if known == Named::Nothing {
+    if matches!(known, Named::Nothing | Named::Unread) {
         return Ok(None);
     }
     let meta = handle.stat(name)?;
     let bytes = name.as_encoded_bytes();
     let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
     let (kind, told) = match known {
-        Named::Nothing => return Ok(None),
+        Named::Nothing | Named::Unread => return Ok(None),
         Named::Is(kind) => (kind, None),
-        Named::AskSid => match sniff(&handle.open_file(name)?)? {
-            Shape::SidSidechain => (FileKind::Sidechain, None),
-            Shape::Session(_) => (FileKind::Main, None),
-            _ if classify::is_sidechain_name(stem, names) => (FileKind::Sidechain, None),
+        Named::AskRecord => match sniff(&handle.open_file(name)?, agents)? {
+            Shape::Of(_, Told::Side) => (FileKind::Beside, None),
+            Shape::Of(_, Told::Session) => (FileKind::Main, None),
+            _ if has_side_name(layout, agents, stem, names) => (FileKind::Beside, None),
             _ => (FileKind::Main, None),
         },
         Named::AskAny => 'told: {
             let source = handle.open_file(name)?;
-            let seen = recognise(&source, insist.or(layout.dialect()))?;
+            let seen = recognise(&source, insist.or(layout.dialect()), agents)?;
             let told = seen.shape.dialect();
-            let kind = match by_records(seen, bytes) {
+            let kind = match by_records(seen, bytes, agents) {
                 Some(FileKind::History) => FileKind::History,
-                Some(_) if classify::is_sync_copy(bytes, names) => FileKind::SyncCopy,
-                Some(_) if seen.shape == Shape::Session(Dialect::Pi) && classify::is_openclaw_sidecar(bytes) => {
-                    FileKind::Other
-                }
+                Some(_) if names.has_original_of(bytes) => FileKind::SyncCopy,
                 Some(kind) => kind,
                 None if is_blank(bytes, &source)? => {
                     let known = insist.or(layout.dialect());
-                    let passed = empty(known.or_else(|| neighbours(handle, bytes, names.0.iter().copied())));
+                    let passed = empty(known.or_else(|| neighbours(handle, bytes, names.0.iter().copied(), agents)));
                     break 'told (passed.kind, passed.dialect);
                 }
                 None => FileKind::Foreign,
             };
             (kind, told)
         }
-        Named::AskJson => match sniff_document(&handle.open_file(name)?)? {
-            Some(Document::Whole) => (FileKind::Whole, Some(Dialect::Sid)),
-            Some(Document::CheckpointIndex) => (FileKind::CheckpointIndex, Some(Dialect::Sid)),
+        Named::AskJson => match sniff_document(&handle.open_file(name)?, agents)? {
+            Some((dialect, told)) => (document(told), Some(dialect)),
             None => return Ok(None),
         },
     };
@@ -145,13 +156,26 @@ pub(super) fn found(
     Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, dialect }))
 }
 
-/// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. What pi and
-/// OpenClaw write is told apart by the place only.
-fn agreed(told: Option<Dialect>, layout: Layout) -> Option<Dialect> {
+/// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. Agents that write the
+/// same records are told apart by the place only.
+fn agreed(told: Option<Dialect>, layout: Layout, agents: Homes) -> Option<Dialect> {
     match (told, layout.dialect()) {
-        (Some(Dialect::Pi), Some(Dialect::Openclaw)) => Some(Dialect::Openclaw),
+        (Some(told), Some(place)) if agents.agree(told, Some(place)) => Some(place),
         (told, place) => told.or(place),
     }
+}
+
+/// What a file with this document is.
+fn document(told: Document) -> FileKind {
+    match told {
+        Document::Whole => FileKind::Whole,
+        Document::CheckpointIndex => FileKind::CheckpointIndex,
+    }
+}
+
+/// Whether the folder's agent has such names for subagents' transcripts beside sessions.
+fn has_side_name(layout: Layout, agents: Homes, stem: &[u8], names: &Names<'_>) -> bool {
+    layout.dialect().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.has_side_name(stem, names))
 }
 
 /// Whether a `.jsonl` holds nothing.
@@ -166,12 +190,17 @@ fn empty(dialect: Option<Dialect>) -> Passed {
 }
 
 /// Whose the sessions beside a file are, where they are all of one agent.
-fn neighbours<'n>(handle: &Handle, name: &[u8], beside: impl Iterator<Item = &'n [u8]>) -> Option<Dialect> {
+fn neighbours<'n>(
+    handle: &Handle,
+    name: &[u8],
+    beside: impl Iterator<Item = &'n [u8]>,
+    agents: Homes,
+) -> Option<Dialect> {
     let others = beside.filter(|other| *other != name && other.ends_with(b".jsonl")).take(NEIGHBOURS);
     let told = others.filter_map(|other| {
         // A name that is no text is no agent's.
         let source = handle.open_file(OsStr::new(std::str::from_utf8(other).ok()?)).ok()?;
-        sniff(&source).ok()?.dialect()
+        sniff(&source, agents).ok()?.dialect()
     });
     let mut told: Vec<Dialect> = told.collect();
     told.sort_unstable();

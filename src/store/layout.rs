@@ -1,14 +1,14 @@
-//! The folders of each agent's store as a table: what a folder is, and what the folders in it are.
+//! What a folder is: a part of an agent's store, or none.
 //!
-//! Only names decide here, from the home downwards. How a home is recognised stands in `home`, what the files in each
-//! folder are in `classify`. Folders of a home that hold no part of its session store (plugins, caches, logs) have no
-//! row: they are counted and not entered.
+//! Only names decide here, from the home downwards, and the agent whose home it is says what they mean. How a home is
+//! recognised stands in `home`, what the files in each folder are in `classify`. Folders of a home that hold no part of its
+//! session store (plugins, caches, logs) are no part: they are counted and not entered.
 
+use super::agent::Homes;
 use crate::dialect::Dialect;
 
 /// What a folder is, or what a root was.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Layout {
     /// Standard input.
     Stdin,
@@ -16,131 +16,92 @@ pub enum Layout {
     File,
     /// A folder of no agent's layout; what its files are is decided by their content.
     Plain,
-    /// sid-code: the home.
-    SidHome,
-    /// sid-code: `sessions/`, and `.jsonl` directly in it (before 2026-07).
-    SidSessions,
-    /// sid-code: `sessions/<projectKey>/`, `sessions/_legacy/`.
-    SidProject,
-    /// sid-code: `summaries/` in either of them.
-    SidSummaries,
-    /// sid-code: `checkpoints/`.
-    SidCheckpoints,
-    /// sid-code: `checkpoints/<sessionId>/`.
-    SidCheckpoint,
-    /// sid-code: `active-sessions/`.
-    SidActive,
-    /// sid-code: `file-intents/`.
-    SidIntents,
-    /// sid-code: `progress/`.
-    SidProgress,
-    /// sid-code: `protocol-violations/`.
-    SidViolations,
-    /// Claude Code: the home.
-    ClaudeHome,
-    /// Claude Code: `projects/`.
-    ClaudeProjects,
-    /// Claude Code: `projects/<slug>/`.
-    ClaudeProject,
-    /// Claude Code: `projects/<slug>/<session>/`.
-    ClaudeSession,
-    /// Claude Code: `subagents/` and whatever lies in it.
-    ClaudeSubagents,
-    /// Claude Code: `tool-results/`.
-    ClaudeSpilled,
-    /// Claude Code: `file-history/`.
-    ClaudeBackups,
-    /// Claude Code: `file-history/<session>/`.
-    ClaudeBackup,
-    /// Claude Code: `sessions/`, the registry of live processes.
-    ClaudeRegistry,
-    /// pi: the agent folder.
-    PiHome,
-    /// pi: `sessions/`, and `.jsonl` directly in it (`--session-dir`).
-    PiSessions,
-    /// pi: `sessions/<encoded cwd>/`.
-    PiProject,
-    /// OpenClaw: the home.
-    OpenclawHome,
-    /// OpenClaw: `agents/`.
-    OpenclawAgents,
-    /// OpenClaw: `agents/<agent>/`.
-    OpenclawAgent,
-    /// OpenClaw: `agents/<agent>/agent/`, where newer versions keep a database.
-    OpenclawDatabase,
-    /// OpenClaw: `agents/<agent>/sessions/`.
-    OpenclawSessions,
+    /// A part of that agent's store.
+    Of(Dialect, Part),
+}
+
+/// A part of an agent's store. No agent has all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// The home.
+    Home,
+    /// A folder with sessions, with folders of them by project, or with both.
+    Sessions,
+    /// A folder that holds nothing but folders of sessions.
+    Projects,
+    /// The sessions of one project.
+    Project,
+    /// What belongs to one session, beside its transcript.
+    Session,
+    /// Transcripts of subagents, and folders of them.
+    Subagents,
+    /// Tool output that was too long for the transcript.
+    Spilled,
+    /// Summaries of sessions.
+    Summaries,
+    /// A folder for each session with its checkpoints.
+    CheckpointFolders,
+    /// The checkpoints of one session.
+    Checkpoints,
+    /// A folder for each session with files as they were.
+    BackupFolders,
+    /// The files of one session as they were.
+    Backups,
+    /// The registry of live processes.
+    Registry,
+    /// Declared reads and edits of sessions.
+    Intents,
+    /// Work logs of sessions.
+    Progress,
+    /// Dumps of what went wrong.
+    Dumps,
+    /// A folder for each of several agents that a person named.
+    Accounts,
+    /// One of them.
+    Account,
+    /// A database that holds sessions, which is not read.
+    Database,
 }
 
 impl Layout {
     /// The agent whose layout it is; none for what no agent laid out.
     pub fn dialect(self) -> Option<Dialect> {
-        use Layout::{
-            ClaudeBackup, ClaudeBackups, ClaudeHome, ClaudeProject, ClaudeProjects, ClaudeRegistry, ClaudeSession,
-            ClaudeSpilled, ClaudeSubagents, File, OpenclawAgent, OpenclawAgents, OpenclawDatabase, OpenclawHome,
-            OpenclawSessions, PiHome, PiProject, PiSessions, Plain, SidActive, SidCheckpoint, SidCheckpoints, SidHome,
-            SidIntents, SidProgress, SidProject, SidSessions, SidSummaries, SidViolations, Stdin,
-        };
         match self {
-            Stdin | File | Plain => None,
-            SidHome | SidSessions | SidProject | SidSummaries | SidCheckpoints | SidCheckpoint | SidActive
-            | SidIntents | SidProgress | SidViolations => Some(Dialect::Sid),
-            ClaudeHome | ClaudeProjects | ClaudeProject | ClaudeSession | ClaudeSubagents | ClaudeSpilled
-            | ClaudeBackups | ClaudeBackup | ClaudeRegistry => Some(Dialect::Claude),
-            PiHome | PiSessions | PiProject => Some(Dialect::Pi),
-            OpenclawHome | OpenclawAgents | OpenclawAgent | OpenclawDatabase | OpenclawSessions => {
-                Some(Dialect::Openclaw)
-            }
+            Layout::Stdin | Layout::File | Layout::Plain => None,
+            Layout::Of(dialect, _) => Some(dialect),
         }
     }
 
-    /// What a folder of that name in this one is; none if it holds no part of a session store.
-    pub(crate) fn child(self, name: &[u8]) -> Option<Layout> {
-        match (self, name) {
-            // a copied session folder still has its subagents in a folder of that name
-            (Layout::Plain, b"subagents") => Some(Layout::ClaudeSubagents),
-            (Layout::Plain, _) => Some(Layout::Plain),
-            (Layout::SidHome, b"sessions") => Some(Layout::SidSessions),
-            (Layout::SidHome, b"checkpoints") => Some(Layout::SidCheckpoints),
-            (Layout::SidHome, b"active-sessions") => Some(Layout::SidActive),
-            (Layout::SidHome, b"file-intents") => Some(Layout::SidIntents),
-            (Layout::SidHome, b"progress") => Some(Layout::SidProgress),
-            (Layout::SidHome, b"protocol-violations") => Some(Layout::SidViolations),
-            (Layout::SidSessions | Layout::SidProject, b"summaries") => Some(Layout::SidSummaries),
-            (Layout::SidSessions, _) => Some(Layout::SidProject),
-            (Layout::SidCheckpoints, _) => Some(Layout::SidCheckpoint),
-            (Layout::ClaudeHome, b"projects") => Some(Layout::ClaudeProjects),
-            (Layout::ClaudeHome, b"file-history") => Some(Layout::ClaudeBackups),
-            (Layout::ClaudeHome, b"sessions") => Some(Layout::ClaudeRegistry),
-            (Layout::ClaudeProjects, _) => Some(Layout::ClaudeProject),
-            (Layout::ClaudeProject, b"memory") => None,
-            (Layout::ClaudeProject, _) => Some(Layout::ClaudeSession),
-            (Layout::ClaudeSession, b"subagents") => Some(Layout::ClaudeSubagents),
-            (Layout::ClaudeSession, b"tool-results") => Some(Layout::ClaudeSpilled),
-            (Layout::ClaudeSubagents, _) => Some(Layout::ClaudeSubagents),
-            (Layout::ClaudeBackups, _) => Some(Layout::ClaudeBackup),
-            (Layout::PiHome, b"sessions") => Some(Layout::PiSessions),
-            (Layout::PiSessions, _) => Some(Layout::PiProject),
-            (Layout::OpenclawHome, b"agents") => Some(Layout::OpenclawAgents),
-            // older homes kept one agent's sessions directly below
-            (Layout::OpenclawHome, b"sessions") => Some(Layout::OpenclawSessions),
-            (Layout::OpenclawAgents, _) => Some(Layout::OpenclawAgent),
-            (Layout::OpenclawAgent, b"sessions") => Some(Layout::OpenclawSessions),
-            (Layout::OpenclawAgent, b"agent") => Some(Layout::OpenclawDatabase),
-            _ => None,
+    /// What it is in the store of its agent.
+    pub fn part(self) -> Option<Part> {
+        match self {
+            Layout::Stdin | Layout::File | Layout::Plain => None,
+            Layout::Of(_, part) => Some(part),
         }
     }
 
     /// Whether it is an agent's home.
     pub fn is_home(self) -> bool {
-        matches!(self, Layout::SidHome | Layout::ClaudeHome | Layout::PiHome | Layout::OpenclawHome)
+        self.part() == Some(Part::Home)
     }
 
-    /// Whether a person who insists on that agent may still have this layout: pi and OpenClaw write the same entries.
-    pub(crate) fn agrees_with(self, insist: Option<Dialect>) -> bool {
-        match (self.dialect(), insist) {
-            (Some(own), Some(asked)) => own == asked || (own.is_pi() && asked.is_pi()),
-            _ => true,
+    /// What a folder of that name in this one is; none if it holds no part of a session store.
+    pub(super) fn child(self, name: &[u8], homes: Homes) -> Option<Layout> {
+        match self {
+            Layout::Stdin | Layout::File => None,
+            Layout::Plain => {
+                let stray = homes.iter().find_map(|home| Some(Layout::Of(home.dialect(), home.stray_folder(name)?)));
+                Some(stray.unwrap_or(Layout::Plain))
+            }
+            Layout::Of(dialect, part) => {
+                let child = homes.of(dialect)?.folder(part, name)?;
+                Some(Layout::Of(dialect, child))
+            }
         }
+    }
+
+    /// Whether a person who insists on that agent may still have this layout: some agents write the same records.
+    pub(super) fn agrees_with(self, insist: Option<Dialect>, homes: Homes) -> bool {
+        self.dialect().is_none_or(|own| homes.agree(own, insist))
     }
 }

@@ -62,7 +62,8 @@ impl Walk {
         self.found.skipped_links += 1;
         self.found.links_left_store += 1;
         let name = link.name.as_encoded_bytes();
-        let part = link.layout.child(name).is_some_and(|layout| layout != Layout::Plain) && target.is_dir();
+        let part =
+            link.layout.child(name, self.agents).is_some_and(|layout| layout != Layout::Plain) && target.is_dir();
         if part || name.ends_with(b".jsonl") {
             *named += 1;
             if *named <= NAMED {
@@ -76,7 +77,7 @@ impl Walk {
     fn inner_folder(&mut self, link: &Link, below: &Path, target: &Path, pending: &mut Vec<Pending>) -> bool {
         let seen =
             Handle::open_root(target).and_then(|folder| folder.itself()).map(|(id, _)| self.visited.contains(&id));
-        let (Some(layout), Ok(false)) = (link.layout.child(link.name.as_encoded_bytes()), seen) else {
+        let (Some(layout), Ok(false)) = (link.layout.child(link.name.as_encoded_bytes(), self.agents), seen) else {
             self.found.skipped_links += 1;
             return false;
         };
@@ -88,15 +89,15 @@ impl Walk {
 
     fn inner_file(&mut self, link: &Link, below: &Path, target: &Path, listed: &mut Listed) {
         let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else { return };
-        let known = classify::by_name(link.layout, link.name.as_encoded_bytes(), &Names(&[]), false);
-        if known == Named::Nothing || !listed.insert((folder.to_owned(), name.to_owned())) {
+        let known = classify::by_name(link.layout, link.name.as_encoded_bytes(), &Names(&[]), false, self.agents);
+        if matches!(known, Named::Nothing | Named::Unread) || !listed.insert((folder.to_owned(), name.to_owned())) {
             self.found.skipped_links += 1;
             return;
         }
         let above = below.parent().unwrap_or(Path::new(""));
         let made = self.open(link.root, above).and_then(|handle| {
             let (_, mtime_ms) = handle.itself()?;
-            let file = identify::found(link.layout, self.insist, &handle, name, known, &Names(&[]))?;
+            let file = identify::found(link.layout, self.looked_for(), &handle, name, known, &Names(&[]))?;
             // only a look at the name so far: what is no plain file must not be listed
             let plain = file.is_some() && handle.open_file(name).is_ok();
             Ok((mtime_ms, file.filter(|_| plain)))

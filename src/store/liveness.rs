@@ -1,10 +1,9 @@
 //! Which sessions may be written to right now: what the agents registered, and whether those processes live.
 //!
-//! Three registries: sid-code's `active-sessions/*.json`, Claude Code's `sessions/<pid>.json`, OpenClaw's
-//! `*.jsonl.lock`; pi has none. None of them is proof: sid-code registers the id of the process and not that of the
-//! session it resumed, entries outlive a crash, a process number is given again, and a store may be shared with another
-//! machine. So callers pass every id that a session is known by, ask [`grew`] too, and treat [`State::Unknown`] as live
-//! before they write.
+//! Some agents keep a registry in their home, some a lock beside a session, some neither. None of them is proof: an agent may
+//! register the id of the process and not that of the session it resumed, entries outlive a crash, a process number is
+//! given again, and a store may be shared with another machine. So callers pass every id that a session is known by, ask
+//! [`grew`] too, and treat [`State::Unknown`] as live before they write.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::classify::{FileKind, Named, Names, by_name};
+use super::agent::Home;
+use super::classify::{FileKind, Named, Names};
 use super::discover::Discovery;
 use super::handle::{EntryKind, Handle};
-use super::layout::Layout;
+use super::layout::{Layout, Part};
 use super::source::Source;
 use crate::dialect::Dialect;
 
@@ -42,7 +42,7 @@ pub struct Registration {
     pub agent: Dialect,
     /// The process.
     pub pid: Option<i64>,
-    /// The session, in sid-code of the process.
+    /// The session, or with some agents the process's own first one.
     pub session_id: Option<String>,
     /// The session's file, where the registry names it (a lock).
     pub file: Option<PathBuf>,
@@ -54,6 +54,8 @@ pub struct Registration {
     pub kind: Option<String>,
     /// Whether the process lives.
     pub state: State,
+    /// Whether the agent notices that the number was given again.
+    pub tells_recycled: bool,
     /// Why it could not be read as a registration.
     pub damaged: Option<String>,
 }
@@ -71,10 +73,9 @@ impl Registration {
 }
 
 impl Registration {
-    /// Whether the agent itself takes the process for alive: no agent that registers a number and a time notices that
-    /// the number was given again (OpenClaw does, by the process's own start).
+    /// Whether the agent itself takes the process for alive.
     pub fn agent_sees_alive(&self) -> bool {
-        let fooled = self.state == State::Recycled && self.agent != Dialect::Openclaw;
+        let fooled = self.state == State::Recycled && !self.tells_recycled;
         (self.state == State::Alive || fooled) && self.damaged.is_none()
     }
 }
@@ -90,6 +91,7 @@ const TOLERANCE_MS: i64 = 5 * 60 * 1000;
 /// Beside them what could not be read.
 pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf, String)>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
+    let agents = discovery.agents;
     let mut stores: Vec<(&Path, Dialect)> = discovery
         .folders
         .iter()
@@ -100,34 +102,35 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
         .collect();
     stores.sort_unstable();
     stores.dedup();
-    for (store, agent) in stores {
-        let (folder, layout) = match agent {
-            Dialect::Sid => ("active-sessions", Layout::SidActive),
-            Dialect::Claude => ("sessions", Layout::ClaudeRegistry),
-            Dialect::Pi | Dialect::Openclaw => continue,
-        };
+    for (store, dialect) in stores {
+        let Some(agent) = agents.of(dialect) else { continue };
+        let Some(folder) = agent.registry() else { continue };
         let Ok(handle) = Handle::open_root(store).and_then(|home| home.child(OsStr::new(folder))) else { continue };
         let (entries, stopped) = handle.list(usize::MAX);
         if let Some(e) = stopped {
             errors.push((store.join(folder), format!("folder cannot be read: {e}")));
         }
         for entry in entries.iter().filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Unknown)) {
-            if by_name(layout, entry.name.as_encoded_bytes(), &Names(&[]), false) == Named::Is(FileKind::Registration) {
+            let named = agent.file(Part::Registry, entry.name.as_encoded_bytes(), &Names(&[]));
+            if named == Named::Is(FileKind::Registration) {
                 let path = store.join(folder).join(&entry.name);
-                read(path, agent, || handle.open_file(&entry.name), &mut found, &mut errors);
+                read((path, None), agent, || handle.open_file(&entry.name), &mut found, &mut errors);
             }
         }
     }
     for file in discovery.of_kind(FileKind::Lock) {
-        read(discovery.path(file), Dialect::Openclaw, || discovery.open(file), &mut found, &mut errors);
+        let lock = discovery.path(file);
+        let session = lock.with_extension("");
+        let of = |home: &&dyn Home| home.lock(&session).as_ref() == Some(&lock);
+        let Some(agent) = agents.iter().find(of) else { continue };
+        read((lock, Some(session)), agent, || discovery.open(file), &mut found, &mut errors);
     }
     let passed = |file: &&super::FileEntry| discovery.root(file).is_some_and(|root| root.layout == Layout::File);
     for file in discovery.of_kind(FileKind::Main).filter(passed) {
-        let mut lock = discovery.path(file).into_os_string();
-        lock.push(".lock");
-        let lock = PathBuf::from(lock);
-        if std::fs::symlink_metadata(&lock).is_ok() {
-            read(lock.clone(), Dialect::Openclaw, || Source::open(&lock), &mut found, &mut errors);
+        let session = discovery.path(file);
+        let locks = agents.iter().filter_map(|agent| Some((agent, agent.lock(&session)?)));
+        for (agent, lock) in locks.filter(|(_, lock)| std::fs::symlink_metadata(lock).is_ok()) {
+            read((lock.clone(), Some(session.clone())), agent, || Source::open(&lock), &mut found, &mut errors);
         }
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -135,8 +138,8 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
     (found, errors)
 }
 
-/// The registration that says this session is in use. `ids` are all by which it is known: that of its file, that in its
-/// records, and in sid-code every `trace_session_id`, because a resumed session is registered under those.
+/// The registration that says this session is in use. `ids` are all by which it is known: that of its file, those in its
+/// records, and those of the processes that resumed it, because an agent may register it under these.
 pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration]) -> Option<&'a Registration> {
     registrations.iter().find(|registration| registration.may_live() && registration.is_of(session, ids))
 }
@@ -222,25 +225,26 @@ fn state(pid: Option<i64>, started_at: Option<i64>, ticks: Option<i64>) -> State
 }
 
 fn read(
-    path: PathBuf,
-    agent: Dialect,
+    (path, session): (PathBuf, Option<PathBuf>),
+    agent: &dyn Home,
     open: impl FnOnce() -> io::Result<Source>,
     found: &mut Vec<Registration>,
     errors: &mut Vec<(PathBuf, String)>,
 ) {
     match open().and_then(|source| source.read_range(0, LONGEST + 1)) {
-        Ok(bytes) => found.push(parse(path, agent, &bytes)),
+        Ok(bytes) => found.push(parse(path, session, agent, &bytes)),
         // agents remove their entries when they end
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => errors.push((path, format!("cannot be read: {e}"))),
     }
 }
 
-fn parse(path: PathBuf, agent: Dialect, bytes: &[u8]) -> Registration {
-    let file = (agent == Dialect::Openclaw).then(|| path.with_extension(""));
+/// What an entry says. A lock also says by its place of which session's file it is.
+fn parse(path: PathBuf, file: Option<PathBuf>, agent: &dyn Home, bytes: &[u8]) -> Registration {
+    let keys = agent.registration();
     let mut entry = Registration {
         path,
-        agent,
+        agent: agent.dialect(),
         pid: None,
         session_id: None,
         file,
@@ -248,6 +252,7 @@ fn parse(path: PathBuf, agent: Dialect, bytes: &[u8]) -> Registration {
         started_at: None,
         kind: None,
         state: State::Unknown,
+        tells_recycled: keys.began.is_some(),
         damaged: None,
     };
     if bytes.len() as u64 > LONGEST {
@@ -267,12 +272,12 @@ fn parse(path: PathBuf, agent: Dialect, bytes: &[u8]) -> Registration {
         }
     };
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    entry.pid = value.get("pid").and_then(whole_number);
-    entry.session_id = text("sessionId");
-    entry.cwd = text("cwd");
-    entry.kind = text("kind");
-    entry.started_at = value.get("startedAt").or_else(|| value.get("createdAt")).and_then(time);
-    let ticks = value.get("starttime").and_then(whole_number).filter(|_| agent == Dialect::Openclaw);
+    entry.pid = value.get(keys.pid).and_then(whole_number);
+    entry.session_id = text(keys.session);
+    entry.cwd = text(keys.cwd);
+    entry.kind = text(keys.kind);
+    entry.started_at = keys.started.iter().find_map(|key| value.get(key)).and_then(time);
+    let ticks = keys.began.and_then(|key| value.get(key)).and_then(whole_number);
     entry.state = state(entry.pid, entry.started_at, ticks);
     entry.damaged = match (entry.pid, &entry.session_id, &entry.file) {
         (None, ..) => Some("no process number".to_owned()),
@@ -297,9 +302,11 @@ fn time(value: &Value) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents;
 
     fn of(agent: Dialect, text: &str) -> Registration {
-        parse(PathBuf::from("/s/a.jsonl.lock"), agent, text.as_bytes())
+        let session = (agent == Dialect::Openclaw).then(|| PathBuf::from("/s/a.jsonl"));
+        parse(PathBuf::from("/s/a.jsonl.lock"), session, agents::of(agent), text.as_bytes())
     }
 
     #[test]

@@ -5,11 +5,10 @@
 //! tells the agent of a damaged session in its own place, but makes a session of nothing: rows of other programs are
 //! JSON, too. Keys inside strings do not mislead the search: their quotes are escaped there.
 
-use std::fmt;
 use std::io;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-
+use super::agent::{Document, Homes, Told};
+use super::probe::Probe;
 use super::source::Source;
 use crate::dialect::Dialect;
 
@@ -25,12 +24,8 @@ const TRIES: usize = 32;
 /// What the first records of a file are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// A session of that agent. OpenClaw writes pi's entries; only the layout tells them apart.
-    Session(Dialect),
-    /// sid-code's transcript of a subagent.
-    SidSidechain,
-    /// Rows of the prompt history of sid-code or Claude Code.
-    History,
+    /// This, of that agent. Of agents that write the same records it is the first; only the layout tells them apart.
+    Of(Dialect, Told),
     /// Whole JSON records, of no agent that is known here.
     Foreign,
     /// Nothing that could be read: empty, blank, or damaged beyond recognition.
@@ -38,21 +33,19 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The agent, where it tells.
+    /// The agent, where it tells: the history of prompts looks the same in several.
     pub fn dialect(self) -> Option<Dialect> {
         match self {
-            Shape::Session(dialect) => Some(dialect),
-            Shape::SidSidechain => Some(Dialect::Sid),
+            Shape::Of(dialect, told) if told != Told::History => Some(dialect),
             _ => None,
         }
     }
 
     /// Whether a person who insists on that agent means such records.
-    fn is_of(self, wanted: Option<Dialect>) -> bool {
-        match (self.dialect(), wanted) {
-            (Some(own), Some(wanted)) => own == wanted || (own.is_pi() && wanted.is_pi()),
-            (None, Some(_)) => false,
-            (_, None) => true,
+    fn is_of(self, wanted: Option<Dialect>, homes: Homes) -> bool {
+        match self.dialect() {
+            Some(own) => homes.agree(own, wanted),
+            None => wanted.is_none(),
         }
     }
 }
@@ -72,8 +65,8 @@ pub struct Seen {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn sniff(source: &Source) -> io::Result<Shape> {
-    Ok(head(source, None)?.shape)
+pub fn sniff(source: &Source, homes: Homes) -> io::Result<Shape> {
+    Ok(head(source, None, homes)?.shape)
 }
 
 /// Looks for a whole record: in the beginning of a file, and in the rest where the beginning does not show that other
@@ -81,16 +74,16 @@ pub fn sniff(source: &Source) -> io::Result<Shape> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn recognise(source: &Source, wanted: Option<Dialect>) -> io::Result<Seen> {
-    let seen = head(source, wanted)?;
+pub fn recognise(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::Result<Seen> {
+    let seen = head(source, wanted, homes)?;
     let other_program = seen.shape == Shape::Foreign && wanted.is_none();
     if seen.by_record || other_program || source.size() <= SNIFFED as u64 {
         return Ok(seen);
     }
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {
-        if let Some(shape) = record_of(line.bytes.trim_ascii()).or_else(|| record_within(line.bytes))
-            && shape.is_of(wanted)
+        if let Some(shape) = record_of(line.bytes.trim_ascii(), homes).or_else(|| record_within(line.bytes, homes))
+            && shape.is_of(wanted, homes)
         {
             return Ok(Seen { shape, by_record: true, ..seen });
         }
@@ -98,20 +91,20 @@ pub fn recognise(source: &Source, wanted: Option<Dialect>) -> io::Result<Seen> {
     Ok(seen)
 }
 
-fn head(source: &Source, wanted: Option<Dialect>) -> io::Result<Seen> {
+fn head(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::Result<Seen> {
     let size = source.size();
     let head = source.read_range(0, FIRST_LOOK as u64)?;
     let whole = head.len() as u64 >= size;
-    let first = seen(&head, whole, wanted);
+    let first = seen(&head, whole, wanted, homes);
     if whole || first.by_record {
         return Ok(first);
     }
     let head = source.read_range(0, SNIFFED as u64)?;
     let whole = head.len() as u64 >= size;
-    Ok(seen(&head, whole, wanted))
+    Ok(seen(&head, whole, wanted, homes))
 }
 
-fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>) -> Seen {
+fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>, homes: Homes) -> Seen {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let (mut record, mut sign, mut foreign) = (None, None, false);
     let (mut objects, mut others) = (0, 0);
@@ -133,12 +126,13 @@ fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>) -> Seen {
         let complete = end.is_some() || whole;
         match Probe::of(line) {
             Some(probe) => {
-                record = probe.shape().filter(|shape| shape.is_of(wanted));
+                record = shape(&probe, homes).filter(|shape| shape.is_of(wanted, homes));
                 foreign = foreign || (record.is_none() && complete);
             }
             None => {
-                record = complete.then(|| record_within(line)).flatten().filter(|shape| shape.is_of(wanted));
-                sign = sign.or_else(|| sign_of(line));
+                record =
+                    complete.then(|| record_within(line, homes)).flatten().filter(|shape| shape.is_of(wanted, homes));
+                sign = sign.or_else(|| sign_of(line, homes));
             }
         }
     }
@@ -150,273 +144,44 @@ fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>) -> Seen {
     Seen { shape, by_record: record.is_some(), prose: others > objects }
 }
 
-fn record_of(line: &[u8]) -> Option<Shape> {
-    Probe::of(line)?.shape()
+fn record_of(line: &[u8], homes: Homes) -> Option<Shape> {
+    shape(&Probe::of(line)?, homes)
 }
 
 /// A whole record on a line that is none as a whole: behind NULs, behind a record that was cut, before another one.
-fn record_within(line: &[u8]) -> Option<Shape> {
+fn record_within(line: &[u8], homes: Homes) -> Option<Shape> {
     memchr::memmem::find_iter(line, b"{\"").take(TRIES).find_map(|at| {
         let mut values = serde_json::Deserializer::from_slice(&line[at..]).into_iter::<Probe>();
-        values.next()?.ok()?.shape()
+        shape(&values.next()?.ok()?, homes)
     })
 }
 
-/// The members of a record, as far as they tell agents apart.
-struct Probe(Vec<(String, Value)>);
-
-enum Value {
-    Text(String),
-    /// An object, and whether it has a `role`.
-    Object(bool),
-    Other,
+/// What a record is. A row of the history is one only where no agent has it for more.
+fn shape(record: &Probe, homes: Homes) -> Option<Shape> {
+    let told = homes.iter().filter_map(|home| Some((home.dialect(), home.recognises(record)?)));
+    told.min_by_key(|(_, told)| *told == Told::History).map(|(dialect, told)| Shape::Of(dialect, told))
 }
 
-/// Claude Code's record types that need no other sign.
-const CLAUDE_TYPES: [&str; 11] = [
-    "file-history-snapshot",
-    "file-history-delta",
-    "queue-operation",
-    "custom-title",
-    "ai-title",
-    "last-prompt",
-    "permission-mode",
-    "pr-link",
-    "worktree-state",
-    "fork-context-ref",
-    "attribution-snapshot",
-];
-
-/// Its record types with common names, which name their session.
-const CLAUDE_SESSION_TYPES: [&str; 8] = [
-    "agent-name",
-    "agent-color",
-    "agent-setting",
-    "tag",
-    "mode",
-    "bridge-session",
-    "content-replacement",
-    "cost-state",
-];
-
-/// The types of pi's entries but for messages, those of OpenClaw among them.
-const PI_TYPES: [&str; 12] = [
-    "thinking_level_change",
-    "model_change",
-    "compaction",
-    "branch_summary",
-    "custom",
-    "custom_message",
-    "label",
-    "session_info",
-    "usage",
-    "context_edit",
-    "leaf",
-    "reset",
-];
-
-impl Probe {
-    /// The members of a line that is one JSON object (serde would take an array for one).
-    fn of(line: &[u8]) -> Option<Probe> {
-        (line.first() == Some(&b'{')).then(|| serde_json::from_slice(line).ok())?
-    }
-
-    /// The value of a member. Of two with one name JavaScript takes the last.
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().rev().find(|(own, _)| own == name).map(|(_, value)| value)
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.get(name).is_some()
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn shape(&self) -> Option<Shape> {
-        let kind = self.text("type").unwrap_or_default();
-        let message = matches!(self.get("message"), Some(Value::Object(_)));
-        if self.is_sidechain(kind) {
-            Some(Shape::SidSidechain)
-        } else if self.is_sid(kind, message) {
-            Some(Shape::Session(Dialect::Sid))
-        } else if self.is_claude(kind) {
-            Some(Shape::Session(Dialect::Claude))
-        } else if self.is_pi(kind) {
-            Some(Shape::Session(Dialect::Pi))
-        } else {
-            let history = self.has("display") && (self.has("project") || self.has("pastedContents"));
-            history.then_some(Shape::History)
-        }
-    }
-
-    fn is_sidechain(&self, kind: &str) -> bool {
-        match kind {
-            "sidechain_start" | "sidechain_end" => true,
-            "message" => self.has("role") && self.has("turn"),
-            _ => false,
-        }
-    }
-
-    fn is_sid(&self, kind: &str, message: bool) -> bool {
-        match kind {
-            "session_start" => self.has("parentUuid") || self.has("schemaCompat") || self.has("version"),
-            "user_message" | "assistant_message" | "tool_result" => message,
-            "metadata" => self.has("key") && self.has("uuid"),
-            "context_compact" | "session_end" => self.has("parentUuid"),
-            _ => false,
-        }
-    }
-
-    fn is_claude(&self, kind: &str) -> bool {
-        let speaks = matches!(self.get("message"), Some(Value::Object(true)));
-        match kind {
-            "" => false,
-            "user" | "assistant" | "system" | "attachment" | "progress" => {
-                self.has("parentUuid") || (self.text("uuid").is_some() && (speaks || self.has("sessionId")))
-            }
-            "summary" => self.has("leafUuid"),
-            _ if CLAUDE_TYPES.contains(&kind) => true,
-            _ if CLAUDE_SESSION_TYPES.contains(&kind) => self.has("sessionId"),
-            _ => self.has("parentUuid") && self.has("uuid"),
-        }
-    }
-
-    fn is_pi(&self, kind: &str) -> bool {
-        let placed = self.has("timestamp") || self.has("parentId");
-        match kind {
-            "session" => self.text("id").is_some() && (self.has("cwd") || self.has("version")),
-            // version 1 has neither `id` nor `parentId`
-            "message" => matches!(self.get("message"), Some(Value::Object(true))) && placed,
-            _ if PI_TYPES.contains(&kind) => self.text("id").is_some() && self.has("parentId"),
-            _ => false,
-        }
-    }
+/// The same signs in bytes that are no whole record.
+fn sign_of(line: &[u8], homes: Homes) -> Option<Shape> {
+    let told = homes.iter().filter_map(|home| Some((home.dialect(), home.sign(line)?)));
+    told.min_by_key(|(_, (_, sure))| std::cmp::Reverse(*sure)).map(|(dialect, (told, _))| Shape::Of(dialect, told))
 }
 
-impl<'de> Deserialize<'de> for Probe {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Probe;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Probe, A::Error> {
-                let mut members = Vec::new();
-                while let Some(name) = map.next_key::<String>()? {
-                    // of most members it is enough that they are there, and nothing that they hold is wrong
-                    let value = match name.as_str() {
-                        "type" | "uuid" | "id" | "message" => map.next_value()?,
-                        _ => map.next_value::<IgnoredAny>().map(|_| Value::Other)?,
-                    };
-                    members.push((name, value));
-                }
-                Ok(Probe(members))
-            }
-        }
-        deserializer.deserialize_map(Members)
-    }
-}
-
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Shallow;
-        impl<'de> Visitor<'de> for Shallow {
-            type Value = Value;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-                Ok(Value::Text(text.to_owned()))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-                let mut role = false;
-                while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
-                    role = role || name == "role";
-                }
-                Ok(Value::Object(role))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Value::Other)
-            }
-            fn visit_unit<E>(self) -> Result<Value, E> {
-                Ok(Value::Other)
-            }
-            fn visit_bool<E>(self, _: bool) -> Result<Value, E> {
-                Ok(Value::Other)
-            }
-            fn visit_i64<E>(self, _: i64) -> Result<Value, E> {
-                Ok(Value::Other)
-            }
-            fn visit_u64<E>(self, _: u64) -> Result<Value, E> {
-                Ok(Value::Other)
-            }
-            fn visit_f64<E>(self, _: f64) -> Result<Value, E> {
-                Ok(Value::Other)
-            }
-        }
-        deserializer.deserialize_any(Shallow)
-    }
-}
-
-/// The same signs in bytes that are no whole record. sid-code first: its records have `parentUuid` too.
-fn sign_of(line: &[u8]) -> Option<Shape> {
-    const SIGNS: [(&[u8], Shape); 15] = [
-        (b"\"type\":\"sidechain_", Shape::SidSidechain),
-        (b"\"type\":\"session_start\"", Shape::Session(Dialect::Sid)),
-        (b"\"schemaCompat\":\"claude-code-like", Shape::Session(Dialect::Sid)),
-        (b"\"type\":\"user_message\"", Shape::Session(Dialect::Sid)),
-        (b"\"type\":\"assistant_message\"", Shape::Session(Dialect::Sid)),
-        (b"\"type\":\"session_end\"", Shape::Session(Dialect::Sid)),
-        (b"\"type\":\"session\",", Shape::Session(Dialect::Pi)),
-        (b"\"parentId\":", Shape::Session(Dialect::Pi)),
-        (b"\"isSidechain\":", Shape::Session(Dialect::Claude)),
-        (b"\"leafUuid\":", Shape::Session(Dialect::Claude)),
-        (b"\"type\":\"file-history-", Shape::Session(Dialect::Claude)),
-        (b"\"type\":\"queue-operation\"", Shape::Session(Dialect::Claude)),
-        (b"\"userType\":", Shape::Session(Dialect::Claude)),
-        (b"\"logicalParentUuid\":", Shape::Session(Dialect::Claude)),
-        (b"\"parentUuid\":", Shape::Session(Dialect::Claude)),
-    ];
-    SIGNS.iter().find(|(sign, _)| memchr::memmem::find(line, sign).is_some()).map(|(_, shape)| *shape)
-}
-
-/// A JSON document of sid-code, told by its head.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Document {
-    /// A session in one document.
-    Whole,
-    /// The index of a checkpoint folder.
-    CheckpointIndex,
-}
-
-/// Looks at the head of a `.json` file for the keys that sid-code writes. Both documents name them before any content,
-/// but the list that they hold may begin beyond the first bytes.
+/// Looks at the head of a `.json` file for the keys that an agent writes. Its documents name them before any content, but
+/// the list that they hold may begin beyond the first bytes.
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn sniff_document(source: &Source) -> io::Result<Option<Document>> {
+pub fn sniff_document(source: &Source, homes: Homes) -> io::Result<Option<(Dialect, Document)>> {
     for length in [FIRST_LOOK, SNIFFED] {
         let head = source.read_range(0, length as u64)?;
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
         if head.first() != Some(&b'{') {
             return Ok(None);
         }
-        let has = |key: &[u8]| memchr::memmem::find(head, key).is_some();
-        if has(b"\"snapshots\"") && (has(b"\"sessionId\"") || has(b"\"nextId\"")) {
-            return Ok(Some(Document::CheckpointIndex));
-        }
-        if has(b"\"sessionId\"") && has(b"\"files\"") && has(b"\"entries\"") && has(b"\"filePath\"") {
-            return Ok(Some(Document::CheckpointIndex));
-        }
-        if has(b"\"messages\"") && has(b"\"id\"") && (has(b"\"createdAt\"") || has(b"\"provider\"")) {
-            return Ok(Some(Document::Whole));
+        if let Some(told) = homes.iter().find_map(|home| Some((home.dialect(), home.document_head(head)?))) {
+            return Ok(Some(told));
         }
         if source.size() <= length as u64 {
             break;
@@ -428,28 +193,35 @@ pub fn sniff_document(source: &Source) -> io::Result<Option<Document>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::HOMES;
 
     fn of(text: impl Into<Vec<u8>>) -> Shape {
-        sniff(&Source::from_bytes(text)).unwrap()
+        sniff(&Source::from_bytes(text), HOMES).unwrap()
     }
 
-    const SID: Shape = Shape::Session(Dialect::Sid);
-    const CLAUDE: Shape = Shape::Session(Dialect::Claude);
-    const PI: Shape = Shape::Session(Dialect::Pi);
+    const SID: Shape = Shape::Of(Dialect::Sid, Told::Session);
+    const CLAUDE: Shape = Shape::Of(Dialect::Claude, Told::Session);
+    const PI: Shape = Shape::Of(Dialect::Pi, Told::Session);
 
     #[test]
     fn first_record_that_tells_decides() {
         assert_eq!(of(r#"{"type":"session_start","version":"3.0","sessionId":"a","parentUuid":null}"#), SID);
         assert_eq!(of("{\"type\":\"user_message\",\"message\":{}}\n"), SID);
-        assert_eq!(of(r#"{"type":"sidechain_start","sessionId":"a"}"#), Shape::SidSidechain);
-        assert_eq!(of(r#"{"type":"message","role":"user","content":[],"turn":1}"#), Shape::SidSidechain);
+        assert_eq!(of(r#"{"type":"sidechain_start","sessionId":"a"}"#), Shape::Of(Dialect::Sid, Told::Side));
+        assert_eq!(
+            of(r#"{"type":"message","role":"user","content":[],"turn":1}"#),
+            Shape::Of(Dialect::Sid, Told::Side)
+        );
         assert_eq!(of(r#"{"type":"user","uuid":"a","parentUuid":null,"message":{}}"#), CLAUDE);
         assert_eq!(of("{\"x\":1}\n{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"a\"}\n"), CLAUDE);
         assert_eq!(of(r#"{"type":"summary","summary":"s","leafUuid":"a"}"#), CLAUDE);
         assert_eq!(of(r#"{"type":"session","id":"a","timestamp":"t","cwd":"/"}"#), PI);
         assert_eq!(of(r#"{"type":"label","id":"a","parentId":null}"#), PI);
         assert_eq!(of(r#"{"type":"message","timestamp":"t","message":{"role":"user"}}"#), PI);
-        assert_eq!(of(r#"{"display":"d","pastedContents":[],"timestamp":1,"project":"/"}"#), Shape::History);
+        assert_eq!(
+            of(r#"{"display":"d","pastedContents":[],"timestamp":1,"project":"/"}"#),
+            Shape::Of(Dialect::Sid, Told::History)
+        );
         assert_eq!(of(r#"{"timestamp":"t","type":"session_meta","payload":{}}"#), Shape::Foreign);
     }
 
@@ -487,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_record_is_found_behind_damage_and_signs_make_none() {
-        let seen = |text: &str| recognise(&Source::from_bytes(text), None).unwrap();
+        let seen = |text: &str| recognise(&Source::from_bytes(text), None, HOMES).unwrap();
         let record = r#"{"parentUuid":null,"type":"user","uuid":"a","message":{"role":"user"}}"#;
         assert!(seen(&format!("\0\0{record}\n")).by_record);
         assert!(seen(&format!("{}{record}\n", &record[..30])).by_record);
@@ -495,7 +267,7 @@ mod tests {
         assert!(!seen(&record[..40]).by_record);
         assert!(!seen("\n").by_record);
         assert!(seen(&format!("# notes\n\ntext\n{record}\n")).prose);
-        let sid = recognise(&Source::from_bytes(record), Some(Dialect::Sid)).unwrap();
+        let sid = recognise(&Source::from_bytes(record), Some(Dialect::Sid), HOMES).unwrap();
         assert!(!sid.by_record, "the person insists on another agent");
     }
 
@@ -518,9 +290,12 @@ mod tests {
 
     #[test]
     fn documents_are_told_by_their_keys() {
-        let of = |text: &str| sniff_document(&Source::from_bytes(text)).unwrap();
-        assert_eq!(of(r#"{"id":"a","model":"m","provider":"p","messages":[]}"#), Some(Document::Whole));
-        assert_eq!(of(r#"{"sessionId":"a","nextId":1,"snapshots":[]}"#), Some(Document::CheckpointIndex));
+        let of = |text: &str| sniff_document(&Source::from_bytes(text), HOMES).unwrap();
+        assert_eq!(of(r#"{"id":"a","model":"m","provider":"p","messages":[]}"#), Some((Dialect::Sid, Document::Whole)));
+        assert_eq!(
+            of(r#"{"sessionId":"a","nextId":1,"snapshots":[]}"#),
+            Some((Dialect::Sid, Document::CheckpointIndex))
+        );
         assert_eq!(of(r#"{"name":"package","version":"1"}"#), None);
         assert_eq!(of("[]"), None);
         assert_eq!(of(""), None);
@@ -531,8 +306,8 @@ mod tests {
         fn any_bytes_have_a_shape(bytes: Vec<u8>, text in "([{}\\[\\]\":,\n]|null|type|session|parentId|parentUuid|1e999|\\\\ud800){0,60}") {
             of(bytes.clone());
             of(text.clone());
-            sniff_document(&Source::from_bytes(bytes)).unwrap();
-            sniff_document(&Source::from_bytes(text)).unwrap();
+            sniff_document(&Source::from_bytes(bytes), HOMES).unwrap();
+            sniff_document(&Source::from_bytes(text), HOMES).unwrap();
         }
     }
 }

@@ -10,11 +10,12 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::agent::Homes;
 use super::classify::{self, Named, Names};
 use super::discover::{Discovery, FileEntry, Folder, Root};
 use super::handle::{Entry, EntryKind, FileId, Handle};
-use super::home::{Environment, Recogniser, is_named_by_id};
-use super::identify;
+use super::home::{Environment, Recogniser};
+use super::identify::{self, LookedFor};
 use super::layout::Layout;
 use super::source::Source;
 use crate::dialect::Dialect;
@@ -50,6 +51,7 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) struct Walk {
     pub(super) insist: Option<Dialect>,
+    pub(super) agents: Homes,
     recogniser: Recogniser,
     pub(super) found: Discovery,
     pub(super) visited: HashSet<FileId>,
@@ -57,11 +59,12 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn new(insist: Option<Dialect>, env: &Environment) -> Self {
+    pub(super) fn new(insist: Option<Dialect>, env: &Environment, agents: Homes) -> Self {
         Walk {
             insist,
-            recogniser: Recogniser::new(env),
-            found: Discovery::default(),
+            agents,
+            recogniser: Recogniser::new(agents, env),
+            found: Discovery { agents, ..Discovery::default() },
             visited: HashSet::new(),
             named: HashMap::new(),
         }
@@ -69,6 +72,15 @@ impl Walk {
 
     pub(super) fn finish(self) -> Discovery {
         self.found
+    }
+
+    /// The agents that are looked for, and the one that the person insists on.
+    pub(super) fn looked_for(&self) -> LookedFor {
+        LookedFor { agents: self.agents, insist: self.insist }
+    }
+
+    fn allows(&self, layout: Layout) -> bool {
+        layout.agrees_with(self.insist, self.agents)
     }
 
     /// Looks at a path that a person gave and makes it a root.
@@ -120,7 +132,7 @@ impl Walk {
 
         let place = self.place(plan.root, &folder);
         let layout = place.as_ref().map_or(Layout::Plain, |(layout, _)| *layout);
-        let passed = match identify::passed(layout, self.insist, (&folder, &handle), &name, &source) {
+        let passed = match identify::passed(layout, self.looked_for(), (&folder, &handle), &name, &source) {
             Ok(passed) => passed,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
         };
@@ -149,7 +161,7 @@ impl Walk {
             return self.walk(plan.root, layout);
         }
         let homes: Vec<_> =
-            Recogniser::inside(&given).into_iter().filter(|(_, layout)| layout.agrees_with(self.insist)).collect();
+            self.recogniser.inside(&given).into_iter().filter(|(_, layout)| self.allows(*layout)).collect();
         if homes.is_empty() {
             return self.walk(plan.root, Layout::Plain);
         }
@@ -170,7 +182,7 @@ impl Walk {
     /// Where a passed folder lies in a store, unless the person says that it is another agent's.
     fn place(&mut self, root: u32, folder: &Path) -> Option<(Layout, PathBuf)> {
         let (layout, home) = self.recogniser.place(folder)?;
-        if layout.agrees_with(self.insist) {
+        if self.allows(layout) {
             return Some((layout, home));
         }
         if let (Some(own), Some(asked)) = (layout.dialect(), self.insist) {
@@ -233,8 +245,8 @@ impl Walk {
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         if here.layout == Layout::Plain
-            && holds_store_parts(&entries)
-            && let Some(home) = self.recogniser.home(&path, &handle).filter(|home| home.agrees_with(self.insist))
+            && self.recogniser.are_store_parts(folders(&entries))
+            && let Some(home) = self.recogniser.home(&path, &handle).filter(|home| self.allows(*home))
         {
             here = self.enter_home(here, &path, home);
         }
@@ -245,7 +257,7 @@ impl Walk {
         self.read_files(&here, &handle, folder, &entries, &named, agents);
         for entry in entries.into_iter().rev() {
             match entry.kind {
-                EntryKind::Folder => match here.layout.child(entry.name.as_encoded_bytes()) {
+                EntryKind::Folder => match here.layout.child(entry.name.as_encoded_bytes(), self.agents) {
                     Some(layout) => pending.push(Pending {
                         root: here.root,
                         below: here.below.join(&entry.name),
@@ -285,19 +297,19 @@ impl Walk {
     ) {
         let names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_encoded_bytes()).collect();
         let names = Names(&names);
-        let shallow =
-            here.depth == 0 || self.found.folders.get(folder as usize).is_some_and(|f| is_named_by_id(&f.path));
+        let shallow = here.depth == 0
+            || self.found.folders.get(folder as usize).is_some_and(|f| self.agents.is_named_by_id(&f.path));
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File && !named.contains(&entry.name)) {
-            let known = classify::by_name(here.layout, entry.name.as_encoded_bytes(), &names, shallow);
-            if here.layout == Layout::OpenclawDatabase && entry.name.as_encoded_bytes().ends_with(b".sqlite") {
+            let known = classify::by_name(here.layout, entry.name.as_encoded_bytes(), &names, shallow, self.agents);
+            if known == Named::Unread {
                 let path = self.path(here.root, &here.below).join(&entry.name);
                 self.note(here.root, format!("'{}' holds sessions that are not read: a database", path.display()));
             }
-            if known == Named::Nothing {
+            if matches!(known, Named::Nothing | Named::Unread) {
                 self.found.other_files += 1;
                 continue;
             }
-            let file = match identify::found(here.layout, self.insist, handle, &entry.name, known, &names) {
+            let file = match identify::found(here.layout, self.looked_for(), handle, &entry.name, known, &names) {
                 Ok(Some(file)) => FileEntry { folder, ..file },
                 Ok(None) => {
                     self.found.other_files += 1;
@@ -410,8 +422,7 @@ fn refusal(e: &io::Error) -> String {
     }
 }
 
-/// Whether there is a folder in it that makes a home worth the name: a project's own `.claude` holds settings only.
-fn holds_store_parts(entries: &[Entry]) -> bool {
-    let parts = ["sessions", "projects", "agents", "checkpoints", "file-history", "active-sessions", "file-intents"];
-    entries.iter().any(|entry| entry.kind != EntryKind::File && parts.iter().any(|part| entry.name == *part))
+/// The names of what may be folders.
+fn folders(entries: &[Entry]) -> impl Iterator<Item = &OsString> {
+    entries.iter().filter(|entry| entry.kind != EntryKind::File).map(|entry| &entry.name)
 }

@@ -65,14 +65,14 @@ fn scan(path: &Path) -> Found {
 
 fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
     let now = parse(now);
-    let discovery = discover(&[path.to_owned()], None, &Environment::default());
+    let discovery = discover(&[path.to_owned()], None, &Environment::default(), agents::HOMES);
     let (registrations, _) = liveness::registrations(&discovery);
-    let collector = StoreCollector::with_budget(budget);
+    let collector = StoreCollector::with_budget(agents::JUDGES, budget);
     let mut findings = Vec::new();
     for (n, file) in (0_u32..).zip(&discovery.files) {
         let shape = match file.kind {
             FileKind::Main => Shape::Main,
-            FileKind::Sidechain => Shape::Sidechain,
+            FileKind::Beside => Shape::Sidechain,
             FileKind::Subagent => Shape::Subagent,
             FileKind::Whole => Shape::Legacy,
             _ => continue,
@@ -85,7 +85,7 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
         findings.extend(session_findings(&context).0);
         collector.add(&examined.session, n, &discovery, live.unwrap_or(false));
     }
-    let report = check_store(&discovery, collector, &registrations, now, |dialect| agents::of(dialect));
+    let report = check_store(&discovery, collector, &registrations, now);
     assert_eq!(report.errors, []);
     for (file, finding) in &report.findings {
         assert!(finding.path.is_some(), "{} has a path", finding.rule.code);

@@ -3,8 +3,9 @@
 use crate::support::store::{
     CLAUDE_LINE, INDEX, PI_LINE, SID, SID_LINE, SIDE_LINE, Temp, UUID, WHOLE, claude_home, find, sid_home,
 };
+use sid_audit::agents;
 use sid_audit::dialect::Dialect;
-use sid_audit::store::{Discovery, Environment, FileKind, Layout, default_homes, discover};
+use sid_audit::store::{Discovery, Environment, FileKind, Layout, Part, default_homes, discover};
 use std::fs;
 use std::path::PathBuf;
 
@@ -31,7 +32,7 @@ fn a_sid_home_by_name_by_content_and_from_outside() {
     let files = sid_home(&t, "home/.sid-code");
     let found = find(t.at("home/.sid-code"));
     expect(&found, &t, Dialect::Sid, &files);
-    assert_eq!(found.roots[0].layout, Layout::SidHome);
+    assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Sid, Part::Home));
     assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("home/.sid-code")));
 
     let outside = find(t.at("home"));
@@ -45,25 +46,25 @@ fn a_sid_home_by_name_by_content_and_from_outside() {
     // and as a home that lies somewhere below
     let below = find(&t.0);
     expect(&below, &t, Dialect::Sid, &renamed);
-    assert_eq!((below.roots.len(), below.roots[1].layout), (2, Layout::SidHome));
+    assert_eq!((below.roots.len(), below.roots[1].layout), (2, Layout::Of(Dialect::Sid, Part::Home)));
 }
 
 #[test]
 fn parts_of_a_sid_home_know_where_they_are() {
     let t = Temp::new();
     let files = sid_home(&t, "x/.sid-code");
-    for (part, layout) in [
-        ("sessions", Layout::SidSessions),
-        ("sessions/home-dev", Layout::SidProject),
-        ("checkpoints", Layout::SidCheckpoints),
-        (&format!("checkpoints/{SID}"), Layout::SidCheckpoint),
-        ("active-sessions", Layout::SidActive),
+    for (name, part) in [
+        ("sessions", Part::Sessions),
+        ("sessions/home-dev", Part::Project),
+        ("checkpoints", Part::CheckpointFolders),
+        (&format!("checkpoints/{SID}"), Part::Checkpoints),
+        ("active-sessions", Part::Registry),
     ] {
-        let found = find(t.at("x/.sid-code").join(part));
-        assert_eq!(found.roots[0].layout, layout);
+        let found = find(t.at("x/.sid-code").join(name));
+        assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Sid, part));
         assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("x/.sid-code")));
-        let part = format!("x/.sid-code/{part}/");
-        let inside: Vec<_> = files.iter().filter(|(path, _)| path.starts_with(&part)).cloned().collect();
+        let place = format!("x/.sid-code/{name}/");
+        let inside: Vec<_> = files.iter().filter(|(path, _)| path.starts_with(&place)).cloned().collect();
         expect(&found, &t, Dialect::Sid, &inside);
     }
 }
@@ -77,14 +78,14 @@ fn a_claude_home_by_name_and_by_content() {
     let renamed: Vec<_> = files.iter().map(|(path, kind)| (path.replace(".claude", "93.tree"), *kind)).collect();
     let found = find(t.at("h/93.tree"));
     expect(&found, &t, Dialect::Claude, &renamed);
-    assert_eq!(found.roots[0].layout, Layout::ClaudeHome);
+    assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Claude, Part::Home));
     assert!(found.other_folders >= 2 && found.other_files >= 1, "{found:?}");
 
     let project = find(t.at("h/93.tree/projects/-home-dev"));
-    assert_eq!(project.roots[0].layout, Layout::ClaudeProject);
+    assert_eq!(project.roots[0].layout, Layout::Of(Dialect::Claude, Part::Project));
     assert_eq!(project.roots[0].store.as_deref(), Some(&*t.at("h/93.tree")));
     let session = find(t.at("h/93.tree/projects/-home-dev").join(UUID));
-    assert_eq!((session.roots[0].layout, session.files.len()), (Layout::ClaudeSession, 5));
+    assert_eq!((session.roots[0].layout, session.files.len()), (Layout::Of(Dialect::Claude, Part::Session), 5));
 }
 
 #[test]
@@ -92,9 +93,9 @@ fn a_home_under_another_name_is_known_by_its_variable() {
     let t = Temp::new();
     t.put("odd/file-history/a/16fd0df0a36513cf@v1", "");
     t.put("odd/history.jsonl", "");
-    let env = Environment { claude_config_dir: Some(t.at("odd").into()), ..Environment::default() };
-    let found = discover(&[t.at("odd")], None, &env);
-    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::ClaudeHome, 2));
+    let env = Environment { variables: vec![("CLAUDE_CONFIG_DIR", t.at("odd").into())], ..Environment::default() };
+    let found = discover(&[t.at("odd")], None, &env, agents::HOMES);
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(Dialect::Claude, Part::Home), 2));
     assert_eq!(find(t.at("odd")).roots[0].layout, Layout::Plain);
 }
 
@@ -115,7 +116,7 @@ fn pi_homes() {
     }
     fs::rename(t.at("p/.pi/agent"), t.at("p/copy")).unwrap();
     let found = find(t.at("p/copy"));
-    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::PiHome, 3));
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(Dialect::Pi, Part::Home), 3));
 }
 
 #[test]
@@ -147,7 +148,7 @@ fn openclaw_is_told_from_pi_by_layout_only() {
     // elsewhere the same records are pi's, unless a person insists
     let copy = t.put("elsewhere/a.jsonl", PI_LINE);
     assert_eq!(find(&copy).files[0].dialect, Some(Dialect::Pi));
-    let insisted = discover(&[t.at("elsewhere")], Some(Dialect::Openclaw), &Environment::default());
+    let insisted = discover(&[t.at("elsewhere")], Some(Dialect::Openclaw), &Environment::default(), agents::HOMES);
     assert_eq!(insisted.files[0].dialect, Some(Dialect::Openclaw));
 }
 
@@ -176,7 +177,7 @@ fn a_plain_folder_is_read_by_content() {
         ("f/claude.jsonl", FileKind::Main, claude),
         ("f/deep/er/pi.jsonl", FileKind::Main, pi),
         ("f/sid/empty.jsonl", FileKind::Main, sid),
-        ("f/sid/main-task.jsonl", FileKind::Sidechain, sid),
+        ("f/sid/main-task.jsonl", FileKind::Beside, sid),
         ("f/sid/main.jsonl", FileKind::Main, sid),
         ("f/table (1).jsonl", FileKind::Foreign, None),
         ("f/table.jsonl", FileKind::Foreign, None),
@@ -185,7 +186,7 @@ fn a_plain_folder_is_read_by_content() {
     assert_eq!(list(&found, &t), wanted.map(|(path, kind, dialect)| (path.to_owned(), kind, dialect)));
     assert_eq!((found.roots[0].layout, found.roots[0].dialect), (Layout::Plain, None));
     // a person who insists gets every .jsonl
-    let insisted = discover(&[t.at("f")], Some(Dialect::Claude), &Environment::default());
+    let insisted = discover(&[t.at("f")], Some(Dialect::Claude), &Environment::default(), agents::HOMES);
     assert!(insisted.files.iter().all(|file| file.dialect == claude && file.kind != FileKind::Other));
 }
 
@@ -193,7 +194,7 @@ fn a_plain_folder_is_read_by_content() {
 fn a_person_who_insists_is_followed_into_another_agents_store() {
     let t = Temp::new();
     claude_home(&t, ".claude");
-    let found = discover(&[t.at(".claude/projects")], Some(Dialect::Pi), &Environment::default());
+    let found = discover(&[t.at(".claude/projects")], Some(Dialect::Pi), &Environment::default(), agents::HOMES);
     assert!(found.files.iter().all(|file| file.dialect == Some(Dialect::Pi)));
     assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::Plain, None));
     assert_eq!(found.roots[0].notes, ["lies where Claude Code keeps its sessions; read as pi's, as asked"]);
@@ -225,7 +226,7 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
     claude_home(&t, ".claude");
     for (path, kind) in [
         (format!(".sid-code/sessions/home-dev/{SID}.jsonl"), FileKind::Main),
-        (format!(".sid-code/sessions/home-dev/{SID}-task-1.jsonl"), FileKind::Sidechain),
+        (format!(".sid-code/sessions/home-dev/{SID}-task-1.jsonl"), FileKind::Beside),
         (format!(".sid-code/sessions/home-dev/{SID} 2.jsonl"), FileKind::Main),
         (".sid-code/sessions/00000219.json".into(), FileKind::Whole),
         (format!(".sid-code/checkpoints/{SID}/index.json"), FileKind::CheckpointIndex),
@@ -265,7 +266,7 @@ fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     let found = find(&t.0);
     let kinds: Vec<FileKind> = found.files.iter().map(|file| file.kind).collect();
     assert_eq!(kinds, [FileKind::Main, FileKind::Main, FileKind::Foreign]);
-    let insisted = discover(&[foreign], Some(Dialect::Pi), &Environment::default());
+    let insisted = discover(&[foreign], Some(Dialect::Pi), &Environment::default(), agents::HOMES);
     assert_eq!(insisted.files[0].kind, FileKind::Foreign);
 }
 
@@ -275,7 +276,7 @@ fn nothing_is_found_twice_and_the_order_is_that_of_paths() {
     let files = claude_home(&t, ".claude");
     let file = t.at(".claude").join(format!("projects/-home-dev/{UUID}.jsonl"));
     let paths = [t.at(".claude/projects"), file.clone(), t.at(".claude"), file, t.0.clone()];
-    let found = discover(&paths, None, &Environment::default());
+    let found = discover(&paths, None, &Environment::default(), agents::HOMES);
     assert_eq!(found.files.len(), files.len());
     let all: Vec<_> = found.files.iter().map(|f| found.path(f).into_os_string().into_encoded_bytes()).collect();
     assert!(all.is_sorted());
@@ -285,10 +286,10 @@ fn nothing_is_found_twice_and_the_order_is_that_of_paths() {
 #[test]
 fn missing_paths_standard_input_and_nothing() {
     let t = Temp::new();
-    let found = discover(&[PathBuf::from("-"), t.at("gone")], None, &Environment::default());
+    let found = discover(&[PathBuf::from("-"), t.at("gone")], None, &Environment::default(), agents::HOMES);
     assert_eq!((found.roots.len(), found.roots[0].layout), (1, Layout::Stdin));
     assert_eq!(found.errors, [(t.at("gone"), "no such file or folder".to_owned())]);
-    assert!(discover(&[], None, &Environment::default()).roots.is_empty());
+    assert!(discover(&[], None, &Environment::default(), agents::HOMES).roots.is_empty());
 }
 
 #[test]
@@ -309,17 +310,20 @@ fn default_homes_come_from_variables_or_the_home() {
     let t = Temp::new();
     fs::create_dir_all(t.at(".claude")).unwrap();
     let mut env = Environment { home: Some(t.0.clone()), ..Environment::default() };
-    let seen: Vec<_> = default_homes(&env).into_iter().map(|h| (h.dialect, h.path, h.why, h.exists)).collect();
+    let seen: Vec<_> =
+        default_homes(agents::HOMES, &env).into_iter().map(|h| (h.dialect, h.path, h.why, h.exists)).collect();
     let wanted = [
         (Dialect::Sid, t.at(".sid-code"), "default", false),
         (Dialect::Claude, t.at(".claude"), "default", true),
         (Dialect::Pi, t.at(".pi/agent"), "default", false),
     ];
     assert_eq!(seen, wanted);
-    env.sid_config_dir = Some("  ".into());
-    env.claude_config_dir = Some(t.at("elsewhere").into());
-    env.pi_agent_dir = Some("~/p".into());
-    let seen: Vec<_> = default_homes(&env).into_iter().map(|h| (h.path, h.why)).collect();
+    env.variables = vec![
+        ("SID_CONFIG_DIR", "  ".into()),
+        ("CLAUDE_CONFIG_DIR", t.at("elsewhere").into()),
+        ("PI_CODING_AGENT_DIR", "~/p".into()),
+    ];
+    let seen: Vec<_> = default_homes(agents::HOMES, &env).into_iter().map(|h| (h.path, h.why)).collect();
     let wanted =
         [(t.at(".sid-code"), "default"), (t.at("elsewhere"), "CLAUDE_CONFIG_DIR"), (t.at("p"), "PI_CODING_AGENT_DIR")];
     assert_eq!(seen, wanted);

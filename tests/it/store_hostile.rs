@@ -2,6 +2,7 @@
 //! registries of live processes. Unix only, because most of it cannot be made elsewhere.
 
 use crate::support::store::{CLAUDE_LINE, OTHER, PI_LINE, SID, SID_LINE, Temp, UUID, WHOLE, claude_home, find};
+use sid_audit::agents;
 use sid_audit::dialect::Dialect;
 use sid_audit::store::liveness::{State, live, registrations};
 use sid_audit::store::{Environment, FileKind, discover};
@@ -172,7 +173,8 @@ fn registrations_of_every_store_are_read() {
     let entry = format!(r#"{{"pid":{own},"createdAt":"2286-11-20T17:46:39.999Z"}}"#);
     t.put("o/agents/m/sessions/s.jsonl.lock", &entry);
 
-    let found = discover(&[t.at(".sid-code"), t.at(".claude"), t.at("o")], None, &Environment::default());
+    let found =
+        discover(&[t.at(".sid-code"), t.at(".claude"), t.at("o")], None, &Environment::default(), agents::HOMES);
     let (all, errors) = registrations(&found);
     assert_eq!(errors, []);
     let states: Vec<_> = all.iter().map(|entry| (entry.agent, entry.state, entry.damaged.is_some())).collect();

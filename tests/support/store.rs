@@ -1,5 +1,6 @@
 //! Small stores for the tests of the room `store`.
 
+use sid_audit::agents;
 use sid_audit::store::{Discovery, Environment, FileKind, discover};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,15 +47,15 @@ impl Drop for Temp {
 }
 
 pub fn find(path: impl Into<PathBuf>) -> Discovery {
-    discover(&[path.into()], None, &Environment::default())
+    discover(&[path.into()], None, &Environment::default(), agents::HOMES)
 }
 
 /// One file of each kind in a sid-code home; what must be found. Beside it what is no part of the store.
 pub fn sid_home(t: &Temp, home: &str) -> Vec<(String, FileKind)> {
     let files = [
         (format!("sessions/home-dev/{SID}.jsonl"), SID_LINE, FileKind::Main),
-        (format!("sessions/home-dev/{SID}-task-1.jsonl"), SIDE_LINE, FileKind::Sidechain),
-        (format!("sessions/home-dev/{SID}-task-2.jsonl"), "{\"type\":\"side", FileKind::Sidechain),
+        (format!("sessions/home-dev/{SID}-task-1.jsonl"), SIDE_LINE, FileKind::Beside),
+        (format!("sessions/home-dev/{SID}-task-2.jsonl"), "{\"type\":\"side", FileKind::Beside),
         (format!("sessions/home-dev/{SID} 2.jsonl"), SID_LINE, FileKind::SyncCopy),
         ("sessions/home-dev/mine-and-odd.jsonl".into(), SID_LINE, FileKind::Main),
         ("sessions/home-dev/00000146.json".into(), WHOLE, FileKind::Whole),
@@ -62,7 +63,7 @@ pub fn sid_home(t: &Temp, home: &str) -> Vec<(String, FileKind)> {
         (format!("sessions/summaries/{SID}.json"), "{}", FileKind::Summary),
         ("sessions/00000219.json".into(), "", FileKind::Whole),
         ("sessions/garbage.jsonl".into(), "x", FileKind::Main),
-        (format!("sessions/_legacy/{SID}-x.jsonl"), "", FileKind::Sidechain),
+        (format!("sessions/_legacy/{SID}-x.jsonl"), "", FileKind::Beside),
         (format!("checkpoints/{SID}/index.json"), "", FileKind::CheckpointIndex),
         (format!("active-sessions/{SID}.json"), "{\"pid\":1,\"sessionId\":\"s\"}", FileKind::Registration),
         (format!("file-intents/{SID}.json"), "{}", FileKind::Intent),

@@ -1,6 +1,27 @@
-//! Claude Code: copies of files, and undo.
+//! Claude Code: whole files as they were, `file-history/<session>/`, named by rows of the session.
 
-use super::Claude;
+use std::io;
+use std::path::Path;
+
+use super::{Claude, file_history};
 use crate::checkpoint::agent::FileLayer;
+use crate::checkpoint::anchors::Anchor;
+use crate::session::Session;
 
-impl FileLayer for Claude {}
+impl FileLayer for Claude {
+    fn changed_files(&self, _: &Session) -> bool {
+        false
+    }
+
+    fn known_by(&self, session: &Session) -> Vec<String> {
+        session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).into_iter().collect()
+    }
+
+    fn anchors(&self, session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Option<Vec<Anchor>>> {
+        file_history::anchors(session, store, prompts).map(Some)
+    }
+
+    fn anchors_note(&self) -> &'static str {
+        "FILES are those that the prompt's own snapshot names."
+    }
+}

@@ -3,17 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use super::{Claude, load};
-use crate::chain::Chain;
 use crate::chain::agent::Loader;
+use crate::chain::format::{Format, FormatBy};
 use crate::chain::graph::{Graph, MISSING};
 use crate::chain::heal::Broken;
 use crate::chain::shape::is_prompt;
 use crate::chain::survey::Reason;
+use crate::chain::{Chain, Mode};
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
 use crate::store::Source;
 use crate::text::Text;
 
 impl Loader for Claude {
+    fn format(&self, stated: Option<&str>, _: Mode) -> Format {
+        Format { stated: stated.map(str::to_owned), effective: None, by: FormatBy::Absence }
+    }
+
+    fn usual_format(&self) -> Format {
+        self.format(None, Mode::Chain)
+    }
+
     fn load(&self, facts: &Facts, graph: &Graph) -> Chain {
         load::load(facts, graph)
     }

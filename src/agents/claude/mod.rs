@@ -1,14 +1,24 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
+mod cleanup;
+mod file_history;
 mod files;
 mod home;
+mod layout;
+mod list;
 pub(crate) mod load;
 mod loader;
 mod meter;
+mod names;
 mod records;
+mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_foreign;
+mod rules_queue;
+mod rules_store;
+mod sniff;
 mod writer;
 
 /// Claude Code.

@@ -3,17 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use super::{Pi, load};
-use crate::chain::Chain;
 use crate::chain::agent::Loader;
+use crate::chain::format::{Format, FormatBy};
 use crate::chain::graph::Graph;
 use crate::chain::heal::Broken;
 use crate::chain::survey::{Reason, speaks};
+use crate::chain::{Chain, Mode};
 use crate::record::again;
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
 use crate::store::Source;
 use crate::text::Text;
 
 impl Loader for Pi {
+    fn format(&self, stated: Option<&str>, _: Mode) -> Format {
+        let (effective, by) = match stated {
+            Some(version) => (version, FormatBy::Field),
+            None => ("1", FormatBy::Absence),
+        };
+        Format { stated: stated.map(str::to_owned), effective: Some(effective.to_owned()), by }
+    }
+
+    fn usual_format(&self) -> Format {
+        self.format(Some("3"), Mode::Chain)
+    }
+
     fn load(&self, facts: &Facts, graph: &Graph) -> Chain {
         (self.loader.load)(facts, graph)
     }

@@ -1,31 +1,48 @@
 //! pi and the agents that keep its records: `id` and `parentId`, versions 1 to 3.
 
+use std::collections::HashMap;
+
 use crate::chain::Chain;
 use crate::chain::graph::Graph;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Identity};
 use crate::record::facts::{Block, Facts, Record};
+use crate::rules::store::agent::StoreWords;
 use crate::session::Session;
-use std::collections::HashMap;
 
 mod files;
 mod home;
+mod layout;
 pub(crate) mod load;
 mod loader;
 mod meter;
+mod names;
 mod records;
+mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_store;
+mod sniff;
 mod writer;
 
 /// pi, or an agent that is pi with other values.
 #[derive(Debug)]
 pub(super) struct Pi {
     dialect: Dialect,
+    identity: &'static Identity,
+    layout: &'static layout::Layout,
     /// Whether a `leaf` record says which leaf is resumed.
     leaf_records: bool,
     /// Where the two loaders differ.
     loader: LoaderRules,
+    /// What it does with what other agents' stores have, too.
+    store_words: &'static StoreWords,
+    /// Whether its list of sessions is an index of its own.
+    lists_by_index: bool,
+    /// What it does with a session whose entries have ids although its version has none.
+    unversioned_ids: &'static str,
+    /// The id that a file's name gives.
+    named_id: fn(&[u8]) -> Option<&[u8]>,
 }
 
 /// What pi's loader and OpenClaw's do each in its own way.
@@ -41,8 +58,44 @@ struct LoaderRules {
     needs_parent_key: fn(&Record) -> bool,
 }
 
+static PI_ITSELF: Identity = Identity {
+    name: "pi",
+    agent: "pi",
+    loader: "pi 1.6.0",
+    formats: "formats 1 to 3",
+    about: "pi: `id`/`parentId`, versions 1 to 3",
+};
+
+static OPENCLAW_ITSELF: Identity = Identity {
+    name: "openclaw",
+    agent: "OpenClaw",
+    loader: "openclaw 2026.7.35",
+    formats: "pi's format 3, with its own leaf rule",
+    about: "OpenClaw: pi's entries, its own leaf rule",
+};
+
 /// pi itself.
-pub(super) static PI: Pi = Pi { dialect: Dialect::Pi, leaf_records: false, loader: load::PI };
+pub(super) static PI: Pi = Pi {
+    dialect: Dialect::Pi,
+    identity: &PI_ITSELF,
+    layout: &layout::PI,
+    leaf_records: false,
+    loader: load::PI,
+    store_words: &rules_store::PI_WORDS,
+    lists_by_index: false,
+    unversioned_ids: "gives every entry a new id in file order when it opens it: branches are lost",
+    named_id: names::timed_id,
+};
 
 /// OpenClaw: pi's records, its own leaf rule.
-pub(super) static OPENCLAW: Pi = Pi { dialect: Dialect::Openclaw, leaf_records: true, loader: load::OPENCLAW };
+pub(super) static OPENCLAW: Pi = Pi {
+    dialect: Dialect::Openclaw,
+    identity: &OPENCLAW_ITSELF,
+    layout: &layout::OPENCLAW,
+    leaf_records: true,
+    loader: load::OPENCLAW,
+    store_words: &rules_store::OPENCLAW_WORDS,
+    lists_by_index: true,
+    unversioned_ids: "goes by the ids",
+    named_id: names::uuid_or_timed_id,
+};

@@ -34,7 +34,7 @@ pub struct Known<'a> {
 impl<'a> Known<'a> {
     /// Finds out what these files are.
     pub fn new(paths: &[PathBuf], insist: Option<Dialect>, environment: &Environment, options: &'a Options) -> Self {
-        Known::of(store::discover(paths, insist, environment), options)
+        Known::of(store::discover(paths, insist, environment, agents::HOMES), options)
     }
 
     /// What a discovery found.

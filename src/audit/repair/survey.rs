@@ -80,7 +80,7 @@ pub struct Survey {
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
     let order = largest_first(discovery, |file| is_session_or_index(file.kind));
-    let collector = StoreCollector::default();
+    let collector = StoreCollector::new(agents::JUDGES);
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, one_leaf: true, meter };
     let (depth, fault) = (Depth::Linked, Fault::default());
     let driver = Driver { discovery, stdin: None, meter, depth, waits: false, fault };
@@ -286,7 +286,7 @@ impl Work<'_> {
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let dialect = entry.dialect.unwrap_or(Dialect::Sid);
+        let Some(dialect) = entry.dialect else { return Ok(()) };
         let context = InHand { n, path: &path, source, dialect, meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =

@@ -7,7 +7,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::agents;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Severity};
 use crate::record::facts::Id;
 use crate::repair::proof::StoreRules;
@@ -29,7 +28,7 @@ pub struct World {
 impl World {
     /// The world of what was collected.
     pub fn new(discovery: &Discovery, collector: StoreCollector, registrations: &[Registration], now: i64) -> Self {
-        let report = check_store(discovery, collector.clone(), registrations, now, |d| agents::of(d));
+        let report = check_store(discovery, collector.clone(), registrations, now);
         let elsewhere = report.elsewhere.clone();
         World { collector, registrations: registrations.to_vec(), now, findings: findings(report), elsewhere }
     }
@@ -38,7 +37,7 @@ impl World {
     pub fn ask<T>(&self, discovery: &Discovery, file: u32, live: bool, ask: impl FnOnce(StoreRules<'_>) -> T) -> T {
         let with = |session: &Session| {
             let collector = self.collector.with(session, file, discovery, live);
-            findings(check_store(discovery, collector, &self.registrations, self.now, |d| agents::of(d)))
+            findings(check_store(discovery, collector, &self.registrations, self.now))
         };
         ask(StoreRules { now: &self.findings, with: &with })
     }
@@ -82,7 +81,7 @@ impl World {
         let going = |f: &&Finding| f.rule.code == "S516" && f.severity == Severity::Info;
         let found = self.findings.iter().filter(going).find(|f| f.files().any(|file| file == path))?;
         let dialect = file.dialect?;
-        let by_time_of_file = dialect == Dialect::Claude;
+        let by_time_of_file = agents::of(dialect).deletes_by_file_time();
         let age = counted(u64::try_from(now.saturating_sub(file.mtime_ms) / DAY_MS).unwrap_or(0), "day");
         let age = if by_time_of_file { format!("is {age} old: ") } else { String::new() };
         let when = match found.word("when") {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{Arguments, Format, Mode};
+use crate::agents;
 use crate::audit::repair::back::{self, Known};
 use crate::audit::repair::{Applied, Applying};
 use crate::cli::failure::{Failure, written};
@@ -155,7 +156,7 @@ pub(super) fn undo(arguments: &Arguments, id: &str) -> anyhow::Result<Status> {
     };
     if let Some(to) = &arguments.to {
         let mut out = arguments.out(&[])?;
-        return Ok(match journal.undo_to(id, only, to) {
+        return Ok(match journal.undo_to(id, only, to, agents::HOMES) {
             Ok(content) => {
                 let bytes = counted(content.len, "byte");
                 let text = format!("{bytes} written to '{}', sha256 {}", to.display(), content.sha256);
@@ -224,7 +225,7 @@ fn apply(
     };
     let mut paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).filter(|path| path.exists()).collect();
     paths.dedup();
-    let known = Known::new(&paths, arguments.reading.dialect, &Environment::of_process(), &options);
+    let known = Known::new(&paths, arguments.reading.dialect, &Environment::of_process(agents::HOMES), &options);
     done.refused = known.refusals();
     if !done.refused.is_empty() {
         return (done, Status::Refused);

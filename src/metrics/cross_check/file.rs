@@ -3,12 +3,11 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
-use super::line::{self, LineScan, Seen, Sort};
+use super::line::{self, Json, Malformed, Seen, Sort};
 use super::usage::FileUsage;
 use super::{Difference, Fault, PARALLEL, Recount, SORTS, STRICT, Sums, USAGE};
-use crate::dialect::Dialect;
+use crate::metrics::agent::Metering;
 use crate::metrics::records::UserSort;
-use crate::metrics::scanner::NoJson;
 use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Kind, NO_NAME, NO_TOKENS, Record};
 use crate::record::pass;
@@ -20,37 +19,45 @@ use crate::store::lines::LONGEST_LINE;
 pub(super) struct FileCount<'a> {
     file: u32,
     session: &'a Session,
+    agent: &'a dyn Metering,
     /// The bytes, as the first method was to read them.
     source: &'a Source,
     to: &'a mut Recount,
     usage: FileUsage,
     calls: Calls,
-    scan: LineScan,
+    /// The second method broken on purpose: it takes the last `type` on a line for the record's.
+    blind: bool,
     /// The first record that belongs to no line that was compared.
     next: usize,
     /// Whether a strict reader has stopped.
     stopped: bool,
     ended: bool,
     ends: bool,
-    stream: bool,
+    cut: Cut,
     last_line: u64,
 }
 
 impl<'a> FileCount<'a> {
-    pub(super) fn new(fault: Fault, file: u32, session: &'a Session, source: &'a Source, to: &'a mut Recount) -> Self {
-        let scan = LineScan::new(session.dialect, session.shape == Shape::Subagent, fault == Fault::Scanner);
+    pub(super) fn new(
+        fault: Fault,
+        file: u32,
+        (session, agent): (&'a Session, &'a dyn Metering),
+        source: &'a Source,
+        to: &'a mut Recount,
+    ) -> Self {
         FileCount {
             file,
             session,
+            agent,
             source,
             usage: FileUsage::default(),
             calls: Calls::default(),
-            scan,
+            blind: fault == Fault::Scanner,
             next: 0,
             stopped: false,
             ended: false,
             ends: false,
-            stream: session.agent.cut(source.size()) == Cut::Separators,
+            cut: session.agent.cut(source.size()),
             last_line: session.facts.lines.physical,
             to,
         }
@@ -99,13 +106,12 @@ impl<'a> FileCount<'a> {
         }
         let hits = bytes.windows(pass::TOOL_RESULT.len()).filter(|w| *w == pass::TOOL_RESULT).count();
         self.to.sums.add("readers.raw.hits", hits as u64);
-        self.scan.begin();
-        let seen = self.scan.feed(bytes).and_then(|()| self.scan.finish());
+        let seen = self.seen(bytes);
         // A line that the agent's loader takes apart is refused: there is no record of it that could be counted.
         self.stopped |= self.taken_apart(bytes).is_some();
         self.strict(bytes);
         match (own, seen) {
-            ([], Err(NoJson)) => {}
+            ([], Err(Malformed)) => {}
             ([record], Ok(seen)) => {
                 let first = self.first(start as u32, record);
                 let second = summary(&seen);
@@ -130,22 +136,36 @@ impl<'a> FileCount<'a> {
         }
     }
 
+    fn seen(&self, bytes: &[u8]) -> Result<Seen, Malformed> {
+        let text = String::from_utf8_lossy(bytes);
+        let value = line::value(&text)?;
+        let Json::Object(_) = value else { return Ok(Seen::default()) };
+        let mut seen = self.agent.count_again(value, self.session.shape != Shape::Subagent);
+        if self.blind
+            && let Some((_, name)) = text.rsplit_once("\"type\":\"")
+        {
+            seen.type_name = name.split('"').next().map(str::to_owned);
+        }
+        Ok(seen)
+    }
+
     /// Whether the bytes of a line show why the agent's own loader takes it for another number of records.
     fn why(&self, number: u64, bytes: &[u8], records: usize, is_json: bool) -> Option<&'static str> {
-        let dialect = self.session.dialect;
+        let python = self.session.agent.grammar().python;
+        let strips = self.session.agent.strip(bytes) != (0..bytes.len());
         let has = |needle: &[u8]| bytes.windows(needle.len()).any(|w| w == needle);
         if let Some(why) = self.taken_apart(bytes) {
             return Some(why);
         }
         let is_plain = |b: Option<&u8>| b.is_none_or(|b| (0x21..0x80).contains(b) || matches!(b, b' ' | b'\t' | b'\r'));
         let edges = !is_plain(bytes.first()) || !is_plain(bytes.last());
-        if records > 0 && !is_json && edges && (dialect == Dialect::Claude || number == 1 || number == self.last_line) {
+        if records > 0 && !is_json && edges && (strips || number == 1 || number == self.last_line) {
             return Some("the agent's loader takes white space off that JSON does not know");
         }
-        if records > 0 && !is_json && dialect == Dialect::Claude && (has(b"NaN") || has(b"Infinity")) {
+        if records > 0 && !is_json && python && (has(b"NaN") || has(b"Infinity")) {
             return Some("the agent's loader reads NaN and Infinity");
         }
-        if records == 0 && is_json && dialect == Dialect::Claude && longest_digits(bytes) > 4300 {
+        if records == 0 && is_json && python && longest_digits(bytes) > 4300 {
             return Some("the agent's loader refuses integers of more than 4300 digits");
         }
         if records == 0 && is_json && bytes.len() > LONGEST_LINE {
@@ -158,10 +178,10 @@ impl<'a> FileCount<'a> {
     fn taken_apart(&self, bytes: &[u8]) -> Option<&'static str> {
         let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
         let inner_cr = memchr::memchr(b'\r', &bytes[..bytes.len().saturating_sub(1)]).is_some();
-        if inner_cr && (self.session.dialect == Dialect::Claude || self.stream) {
+        if inner_cr && matches!(self.cut, Cut::Returns | Cut::Separators) {
             return Some("the agent's loader splits lines at a carriage return, too");
         }
-        (self.stream && (has(b"\xe2\x80\xa8") || has(b"\xe2\x80\xa9")))
+        (self.cut == Cut::Separators && (has(b"\xe2\x80\xa8") || has(b"\xe2\x80\xa9")))
             .then_some("the agent's loader splits lines at U+2028 and U+2029 in files of this size")
     }
 
@@ -243,22 +263,17 @@ impl<'a> FileCount<'a> {
             self.differ(0, format!("{left} records on lines that are not there"), "nothing".to_owned(), None);
         }
         let sums = &mut self.to.sums;
-        if self.session.dialect == Dialect::Sid && self.session.shape == Shape::Main {
+        if self.agent.ends(self.session).is_some() {
             sums.add("session_ends.with", u64::from(self.ends));
             sums.add("session_ends.without", u64::from(!self.ends));
             sums.add("session_ends.last_line", u64::from(self.ended));
         }
         self.calls.finish(sums);
-        let agent = match self.session.dialect {
-            Dialect::Sid => 0,
-            Dialect::Claude => 1,
-            Dialect::Pi | Dialect::Openclaw => 2,
-        };
         // Only a session's own file has running totals.
-        if self.session.dialect != Dialect::Sid || self.session.shape != Shape::Main {
+        if self.session.shape != Shape::Main {
             self.usage.forget_totals();
         }
-        self.to.usage.add(agent, self.usage);
+        self.to.usage.add(self.agent.counted_as(), self.usage);
     }
 
     /// A whole-file session: its messages, each as the record that a later version would write.
@@ -283,14 +298,13 @@ impl<'a> FileCount<'a> {
             let role = message.get("role").and_then(|r| r.as_str()).unwrap_or_default();
             let kind = match (message.is_object(), role) {
                 (false, _) => None,
-                (true, "assistant") => Some("assistant_message"),
-                (true, _) => Some("user_message"),
+                (true, "assistant") => self.agent.type_word(Kind::Assistant),
+                (true, _) => self.agent.type_word(Kind::User),
             };
             let mut seen = Seen::default();
             if let Some(kind) = kind {
                 let line = serde_json::json!({"type": kind, "message": message}).to_string();
-                self.scan.begin();
-                if let Ok(read) = self.scan.feed(line.as_bytes()).and_then(|()| self.scan.finish()) {
+                if let Ok(read) = self.seen(line.as_bytes()) {
                     seen = Seen { usage: None, ..read };
                 }
             }
@@ -313,7 +327,7 @@ impl<'a> FileCount<'a> {
             Some(UserSort::NotTyped) => Sort::NotTyped,
         };
         let results = facts.blocks_of(record).iter().filter(|b| b.kind == BlockKind::Result).count();
-        let metadata = self.session.dialect == Dialect::Sid && record.kind == Kind::Metadata;
+        let metadata = record.kind == Kind::Metadata && self.agent.is_labelled(record.kind);
         let used = facts.usage.binary_search_by_key(&n, |u| u.record).ok().map(|at| {
             let there = |t: u32| (t != NO_TOKENS).then_some(u64::from(t));
             let [input, output, read, write] = facts.usage[at].tokens.map(there);

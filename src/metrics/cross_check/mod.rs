@@ -1,6 +1,5 @@
 //! Counting twice. The figures of `metrics` come from the reader and the pass; here every one of them is counted again by a
-//! method that shares nothing with them: lines cut at line feeds, a scanner that knows brackets and quotes, names compared
-//! in full, serde_json for what a strict reader makes of a line.
+//! method that shares nothing with them: lines cut at line feeds, values cut by serde_json, names compared in full.
 //!
 //! Where the two differ, the lines are compared one by one. A difference is explained when the bytes of the line show why
 //! the agent's own loader takes it otherwise (it splits at a carriage return, reads NaN, trims a byte order mark); else one
@@ -9,13 +8,13 @@
 //! It costs a second look at every byte and, for responses, their names: some hundred bytes each.
 
 mod file;
-mod index;
-mod line;
+pub mod line;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 use crate::store::source::Piece;
@@ -117,9 +116,15 @@ impl Recount {
     ///
     /// # Errors
     /// Whatever the system says while the file is read.
-    pub fn add(&mut self, fault: Fault, file: u32, session: &Session, source: &Source) -> io::Result<()> {
+    pub fn add(
+        &mut self,
+        fault: Fault,
+        file: u32,
+        (session, agent): (&Session, &dyn Metering),
+        source: &Source,
+    ) -> io::Result<()> {
         self.sums.add("files", 1);
-        let mut counter = FileCount::new(fault, file, session, source, self);
+        let mut counter = FileCount::new(fault, file, (session, agent), source, self);
         let bytes = if session.shape == Shape::Legacy { counter.document()? } else { counter.lines()? };
         counter.finish();
         self.sums.add("bytes.total", bytes);
@@ -130,8 +135,8 @@ impl Recount {
     ///
     /// # Errors
     /// Whatever the system says while the file is read.
-    pub fn add_index(&mut self, source: &Source) -> io::Result<()> {
-        let snapshots = index::count(source, &mut self.sums)?;
+    pub fn add_index(&mut self, agent: &dyn Metering, source: &Source) -> io::Result<()> {
+        let snapshots = agent.count_index_again(source, &mut self.sums)?;
         self.most = self.most.max(snapshots);
         Ok(())
     }
@@ -189,7 +194,7 @@ pub struct Row {
     pub what: String,
     /// By the reader.
     pub first: u64,
-    /// By the scanner.
+    /// By serde_json.
     pub second: u64,
     /// Whether both are the same, or all that they differ by is explained.
     pub holds: bool,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Sums;
 use super::line::{Seen, Stats, Used};
+use crate::dialect::Dialect;
 
 /// Figures of a response or a row: requests, input, output, cache read, cache write, billionths of a dollar.
 type Figures = [u64; 6];
@@ -22,7 +23,7 @@ pub(super) struct FileUsage {
     stats: Running,
 }
 
-/// sid-code's running totals as they are met.
+/// Running totals as they are met.
 #[derive(Debug, Default)]
 struct Running {
     ended: BTreeMap<String, [Option<f64>; 6]>,
@@ -124,14 +125,14 @@ impl Running {
 #[derive(Debug, Default)]
 pub(super) struct AllUsage {
     /// By agent and name, so that no two agents' names meet.
-    best: HashMap<(u8, String), Used>,
+    best: HashMap<(Dialect, String), Used>,
     nameless: BTreeMap<(String, &'static str), Figures>,
     snapshots: HashMap<String, Rows>,
 }
 
 impl AllUsage {
     /// Adds a file of an agent.
-    pub(super) fn add(&mut self, agent: u8, file: FileUsage) {
+    pub(super) fn add(&mut self, agent: Dialect, file: FileUsage) {
         if let Some((id, rows)) = file.stats.rows() {
             match id {
                 Some(id) => drop(self.snapshots.entry(id).or_insert(rows)),
@@ -148,7 +149,7 @@ impl AllUsage {
         }
     }
 
-    fn once(&mut self, key: (u8, String), used: Used) {
+    fn once(&mut self, key: (Dialect, String), used: Used) {
         let slot = self.best.entry(key).or_insert_with(|| used.clone());
         if weight(&used) > weight(slot) {
             *slot = used;

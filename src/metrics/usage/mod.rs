@@ -1,26 +1,23 @@
 //! What a session used, by model: requests, tokens as stock and as flow, money as stored. Every response is counted once,
 //! on whichever branch it stands: a turn that was rewound was paid for all the same.
 //!
-//! Claude Code repeats a response's usage on each of its rows, growing while it streams: the row with most output counts,
-//! of equals the last. pi writes disjoint flows, one entry a request. sid-code writes usage with each message and keeps
-//! running totals beside (`usage_stats`), in which the last call's figures stand next to sums; where they exist they are
-//! the row, because only they know requests that left no message, and the sums of the messages stand beside it.
+//! Where an agent repeats a response's usage on each of its rows, growing while it streams, the row with most output
+//! counts, of equals the last. Where it keeps running totals beside its messages, they are the row, because only they know
+//! requests that left no message, and the sums of the messages stand beside it.
 //!
-//! What sub-files do: `responses` counts messages, `snapshots` follows running totals, `store` counts over all files.
+//! What sub-files do: `responses` counts messages, `store` counts over all files.
 
 mod responses;
 mod rows;
-mod snapshots;
 mod store;
 
 use super::figure::{Cost, Flow, Mixed, Ratio, Stock};
-use crate::dialect::Dialect;
 use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
 
 pub(super) use responses::response;
+pub use responses::settled;
 pub use rows::Rows;
-pub(super) use snapshots::spent;
 pub use store::{Model, StoreTotal, StoreUsage};
 
 /// Where figures come from.
@@ -28,7 +25,7 @@ pub use store::{Model, StoreTotal, StoreUsage};
 pub enum Source {
     /// The usage of each response.
     Messages,
-    /// sid-code's running totals.
+    /// Running totals beside the messages.
     Snapshots,
 }
 
@@ -42,10 +39,10 @@ impl Source {
     }
 }
 
-/// What the field for input tokens means: providers differ, and sid-code stores what the provider says.
+/// What the field for input tokens means: providers differ, and an agent may store what the provider says.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Definition {
-    /// Input is what was neither read from nor written to the cache (Anthropic, and pi for every provider).
+    /// Input is what was neither read from nor written to the cache (Anthropic's meaning).
     WithoutCache,
     /// Input is the whole prompt, what was read from the cache included (OpenAI and those that follow it).
     WithCache,
@@ -63,16 +60,6 @@ impl Definition {
                 "input excludes cached tokens, since more was read from the cache than it holds"
             }
         }
-    }
-
-    /// sid-code's own rule: one provider's word, everything else counts as OpenAI does. Where the session does not name
-    /// its provider, the model's name tells.
-    fn of_provider(provider: &str, model: &str) -> Self {
-        let anthropic = match provider {
-            "" => model.len() >= 6 && model.as_bytes()[..6].eq_ignore_ascii_case(b"claude"),
-            named => named == "anthropic",
-        };
-        if anthropic { Definition::WithoutCache } else { Definition::WithCache }
     }
 }
 
@@ -132,7 +119,7 @@ impl ModelUsage {
 }
 
 /// All prompts together by what their input is.
-pub(super) fn prompt(definition: Definition, flow: Flows) -> Option<Flow> {
+pub fn prompt(definition: Definition, flow: Flows) -> Option<Flow> {
     match definition {
         Definition::WithCache => flow.input,
         _ => Some(flow.input? + flow.cache_read.unwrap_or_default() + flow.cache_write.unwrap_or_default()),
@@ -237,7 +224,7 @@ pub struct SessionUsage {
 }
 
 /// The stored length of a list.
-const FILE_COUNT: &str = "file_changes.count";
+pub const FILE_COUNT: &str = "file_changes.count";
 /// What explains a total that some providers give without the cache.
 const WITHOUT_CACHE: &str = "the provider's total leaves the cache out";
 
@@ -246,27 +233,28 @@ const KEPT: usize = 1000;
 
 impl SessionUsage {
     /// Counts a session.
-    pub fn of(session: &Session, _agent: &dyn Metering) -> SessionUsage {
+    pub fn of(session: &Session, agent: &dyn Metering) -> SessionUsage {
         let mut usage = SessionUsage::default();
         if session.shape == Shape::Legacy {
             return usage;
         }
-        responses::count(session, &mut usage);
-        if session.dialect == Dialect::Sid && session.shape == Shape::Main {
-            snapshots::follow(session, &mut usage);
-        }
+        responses::count(session, agent, &mut usage);
+        agent.follow_totals(session, &mut usage);
         usage
     }
 
-    fn note_mixed(&mut self, figure: MixedFigure) {
+    /// Notes a figure that invites to divide a flow by a stock.
+    pub fn note_mixed(&mut self, figure: MixedFigure) {
         if self.mixed.len() < KEPT { self.mixed.push(figure) } else { self.more[0] += 1 }
     }
 
-    fn note_disagreement(&mut self, figure: Disagreement) {
+    /// Notes a stored total that is not what its parts give.
+    pub fn note_disagreement(&mut self, figure: Disagreement) {
         if self.disagreements.len() < KEPT { self.disagreements.push(figure) } else { self.more[1] += 1 }
     }
 
-    fn note_impossible(&mut self, figure: Impossible) {
+    /// Notes a figure that cannot be.
+    pub fn note_impossible(&mut self, figure: Impossible) {
         if self.impossible.len() < KEPT { self.impossible.push(figure) } else { self.more[2] += 1 }
     }
 }

@@ -5,27 +5,10 @@ use std::collections::HashMap;
 use super::{
     Definition, Disagreement, Flows, Group, Impossible, ModelUsage, Rows, SessionUsage, Source, Stocks, WITHOUT_CACHE,
 };
-use crate::dialect::Dialect;
+use crate::metrics::agent::Metering;
 use crate::metrics::figure::{Cost, Flow, Stock};
-use crate::record::facts::{Facts, Kind, NO_TIME, NO_TOKENS, Record, Usage, flag};
+use crate::record::facts::{Facts, Kind, NO_TOKENS, Record, Usage, flag};
 use crate::session::Session;
-
-/// The number by which a response is known again, in this file and in others; none for one without any id.
-///
-/// Claude Code's message ids are the API's own, so `message.id` alone tells (`requestId` is missing behind gateways). pi's
-/// entry ids have eight hex digits, too few for a large store: the time goes in with them. sid-code's uuids tell alone, and
-/// its `msgId` may not (providers repeat it).
-pub(super) fn key(dialect: Dialect, record: &Record) -> Option<u64> {
-    match dialect {
-        Dialect::Claude if record.group() != 0 => Some(record.group()),
-        _ if record.id.is_none() => None,
-        Dialect::Pi | Dialect::Openclaw => {
-            let time = if record.time == NO_TIME { 0 } else { record.time };
-            Some(record.id.short() ^ (time as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15))
-        }
-        _ => Some(record.id.short()),
-    }
-}
 
 /// A figure that is there.
 pub(super) fn there(tokens: u32) -> Option<u64> {
@@ -41,9 +24,9 @@ pub(in crate::metrics) fn response(session: &Session, row: u32) -> (Box<str>, Fl
 }
 
 /// Adds the responses of a session up.
-pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
+pub(super) fn count(session: &Session, agent: &dyn Metering, usage: &mut SessionUsage) {
     let facts = &session.facts;
-    choose(session, usage);
+    choose(session, agent, usage);
     let provider = facts.provider.as_deref().unwrap_or_default();
     let mut rows: Vec<ModelUsage> = Vec::new();
     let mut places: HashMap<u32, usize> = HashMap::new();
@@ -54,7 +37,7 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
         // Nearly always the model of the response before.
         if last.0 != model {
             let at = *places.entry(model).or_insert_with(|| {
-                rows.push(empty(session, model, provider));
+                rows.push(empty(session, agent, model, provider));
                 rows.len() - 1
             });
             last = (model, at);
@@ -81,7 +64,7 @@ pub(super) fn count(session: &Session, usage: &mut SessionUsage) {
     }
 }
 
-/// pi: a total that is not the sum of its parts.
+/// A total that is not the sum of its parts.
 fn total(record: u32, tokens: [u32; 4], total: u32) -> Disagreement {
     let ([input, output, read, write], total) = (tokens.map(|t| there(t).unwrap_or(0)), u64::from(total));
     let parts = input + output + read + write;
@@ -101,9 +84,9 @@ fn total(record: u32, tokens: [u32; 4], total: u32) -> Disagreement {
 }
 
 /// Which rows count: of each response the one with most output, of equals the last.
-fn choose(session: &Session, usage: &mut SessionUsage) {
+fn choose(session: &Session, agent: &dyn Metering, usage: &mut SessionUsage) {
     let facts = &session.facts;
-    let key_of = |n: u32| key(session.dialect, session.record(facts.usage[n as usize].record)).unwrap_or(0);
+    let key_of = |n: u32| agent.response(session.record(facts.usage[n as usize].record)).unwrap_or(0);
     // Four bytes a row and not the keys beside them: a session may have a million rows.
     let mut order: Vec<u32> = Vec::with_capacity(facts.usage.len());
     usage.counted = Rows::none_of(facts.usage.len());
@@ -114,7 +97,7 @@ fn choose(session: &Session, usage: &mut SessionUsage) {
             usage.made_up += 1;
             continue;
         }
-        match key(session.dialect, record) {
+        match agent.response(record) {
             Some(_) => order.push(n),
             None => usage.counted.insert(n),
         }
@@ -173,12 +156,9 @@ pub(in crate::metrics) fn model_name(session: &Session, model: u32) -> Box<str> 
     if name.is_empty() { "(not named)".into() } else { name.into() }
 }
 
-fn empty(session: &Session, model: u32, provider: &str) -> ModelUsage {
+fn empty(session: &Session, agent: &dyn Metering, model: u32, provider: &str) -> ModelUsage {
     let name = model_name(session, model);
-    let definition = match session.dialect {
-        Dialect::Sid => Definition::of_provider(provider, &name),
-        _ => Definition::WithoutCache,
-    };
+    let definition = agent.input_means(provider, &name);
     ModelUsage {
         model: name,
         source: Source::Messages,
@@ -216,7 +196,7 @@ fn add(row: &mut ModelUsage, tokens: [u32; 4], cost: Option<u64>) {
 }
 
 /// What can only be told when everything is added up: whether the provider's definition can be true.
-pub(super) fn settled(mut row: ModelUsage) -> ModelUsage {
+pub fn settled(mut row: ModelUsage) -> ModelUsage {
     if row.definition == Definition::WithCache && row.flow.cache_read > row.flow.input {
         row.definition = Definition::Contradicted;
     }

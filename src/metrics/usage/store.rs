@@ -10,7 +10,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-use super::responses::{key, model_name, model_number, there};
+use super::responses::{model_name, model_number, there};
 use super::{Definition, Flows, ModelUsage, SessionUsage, Source, Stocks};
 use crate::metrics::agent::Metering;
 use crate::metrics::figure::{Cost, Flow, Stock};
@@ -147,7 +147,7 @@ impl StoreUsage {
     }
 
     /// Counts a session: the file's number, what is known of it.
-    pub fn add(&mut self, file: u32, session: &Session, usage: &SessionUsage) {
+    pub fn add(&mut self, file: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage) {
         self.made_up += usage.made_up;
         let from_snapshots = usage.rows.first().is_some_and(|row| row.source == Source::Snapshots);
         if from_snapshots {
@@ -168,7 +168,7 @@ impl StoreUsage {
             self.sum(row);
         }
         if !from_snapshots {
-            let keys = usage.counted.iter().filter_map(|n| key(session.dialect, record_of(session, n)));
+            let keys = usage.counted.iter().filter_map(|n| agent.response(record_of(session, n)));
             self.known.add(file, keys);
         }
     }
@@ -244,7 +244,7 @@ impl StoreUsage {
         for n in usage.counted.iter() {
             let Usage { record, tokens } = facts.usage[n as usize];
             let record = session.record(record);
-            let Some(key) = key(session.dialect, record) else { continue };
+            let Some(key) = agent.response(record) else { continue };
             if bits.binary_search(&first_bits(key)).is_err() {
                 continue;
             }

@@ -12,6 +12,8 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, roman};
 
+use crate::agents;
+
 /// The date on every page: when this version was made.
 pub const DATE: &str = "2026-11-30";
 
@@ -121,11 +123,9 @@ fn exit_status(page: &mut Roff, statuses: &[(u8, &str)]) {
 
 fn environment(page: &mut Roff) {
     page.control("SH", ["ENVIRONMENT"]);
+    let homes: Vec<&str> = agents::HOMES.iter().filter_map(|home| Some(home.default_home()?.variable)).collect();
     for (names, text) in [
-        (
-            "SID_CONFIG_DIR, CLAUDE_CONFIG_DIR, PI_CODING_AGENT_DIR",
-            "where the agents' homes lie, when not where they usually do",
-        ),
+        (&*homes.join(", "), "where the agents' homes lie, when not where they usually do"),
         ("XDG_STATE_HOME", "where the journal of repairs is kept, below it"),
         ("NO_COLOR, CLICOLOR_FORCE", "no colours; colours although no terminal is there"),
         ("COLUMNS", "the width of pages on a terminal"),

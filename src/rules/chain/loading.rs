@@ -236,10 +236,10 @@ fn linear(view: &View<'_>, found: &mut Collector) {
 pub(super) static CHAIN_STOPS_SHORT: Rule =
     Rule { code: "C210", name: "chain-stops-short", severity: Severity::Error, fix: None, since: "0.1.0" };
 
-pub(super) static NOT_LOADABLE: Rule =
+pub(crate) static NOT_LOADABLE: Rule =
     Rule { code: "C211", name: "not-loadable", severity: Severity::Error, fix: None, since: "0.1.0" };
 
-pub(super) static MISSING_HEADER: Rule =
+pub(crate) static MISSING_HEADER: Rule =
     Rule { code: "C220", name: "missing-header", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };
 
 pub(super) static REPEATED_HEADER: Rule =

@@ -7,7 +7,7 @@
 mod boundaries;
 mod branches;
 mod links;
-mod loading;
+pub(crate) mod loading;
 
 use super::{Collector, Context};
 use crate::chain::heal::{Healed, heal};

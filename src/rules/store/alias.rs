@@ -1,20 +1,22 @@
 //! The one alias table of a store: every id under which a session is known, and its file.
 //!
-//! Layers are joined through it: a session's own id and that of its name, sid-code's `trace_session_id` of every process
-//! that resumed it, registrations, the folders of checkpoints and backups, the prefix of a sidechain's name. Ids are
+//! Layers are joined through it: a session's own id and that of its name, the ids of processes that resumed it,
+//! registrations, the folders of checkpoints and backups, the prefix of a sidechain's name. Ids are
 //! compared as their hashes (64 bits, keyed); stores that were scanned in one run are kept apart.
 
 use std::path::Path;
 
+use super::agent::Judges;
 use super::collect::SessionNote;
-use super::names::{pi_named_id, subagent_session};
 use crate::dialect::Dialect;
 use crate::record::facts::Id;
+use crate::rules::agent::Judged;
 use crate::store::{Discovery, FileEntry, FileKind, Registration};
 
 /// Ids and the files that they stand for.
 #[derive(Debug, Default)]
 pub struct Aliases {
+    agents: Judges,
     /// Of each root its store: the smallest root of the same home.
     stores: Vec<u32>,
     /// Hash of the id, store, file. Sorted.
@@ -25,13 +27,15 @@ pub struct Aliases {
 
 impl Aliases {
     /// The table of everything that was found.
-    pub fn new(discovery: &Discovery, notes: &[SessionNote], registrations: &[Registration]) -> Self {
+    pub fn new(discovery: &Discovery, notes: &[SessionNote], registrations: &[Registration], agents: Judges) -> Self {
         let stores = stores(discovery);
-        let mut table = Aliases { stores, known: Vec::with_capacity(discovery.files.len()), registered: Vec::new() };
+        let mut table =
+            Aliases { agents, stores, known: Vec::with_capacity(discovery.files.len()), registered: Vec::new() };
         for (n, file) in (0_u32..).zip(&discovery.files) {
             let store = table.store(discovery, file);
-            if let (Some(store), Some(id)) = (store, named_id(file, &file.name.bytes())) {
-                table.known.push((hash(file.dialect, id), store, n));
+            let id = named_id(agents, file);
+            if let (Some(store), Some(id)) = (store, id) {
+                table.known.push((id, store, n));
             }
         }
         for note in notes.iter().filter(|note| note.is_session()) {
@@ -47,7 +51,7 @@ impl Aliases {
             let home =
                 |root: &crate::store::Root| root.store.as_deref().is_some_and(|s| registration.path.starts_with(s));
             if let Some(root) = discovery.roots.iter().position(home) {
-                table.registered.push((table.stores[root], hash(Some(registration.agent), id.as_bytes())));
+                table.registered.push((table.stores[root], agents.hash(Some(registration.agent), id.as_bytes())));
             }
         }
         table.registered.sort_unstable();
@@ -66,10 +70,10 @@ impl Aliases {
 
     /// The files of the session known by this id, the first of them first.
     pub fn files(&self, store: u32, dialect: Dialect, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
-        self.files_by_hash(store, hash(Some(dialect), id))
+        self.files_by_hash(store, self.agents.hash(Some(dialect), id))
     }
 
-    pub(super) fn files_by_hash(&self, store: u32, id: u64) -> impl Iterator<Item = u32> + use<'_> {
+    pub(crate) fn files_by_hash(&self, store: u32, id: u64) -> impl Iterator<Item = u32> + use<'_> {
         let from = self.known.partition_point(|k| (k.0, k.1) < (id, store));
         self.known[from..].iter().take_while(move |k| (k.0, k.1) == (id, store)).map(|k| k.2)
     }
@@ -89,13 +93,13 @@ impl Aliases {
 
     /// Whether an entry of the registry of processes names this id.
     pub fn is_registered(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
-        self.registered.binary_search(&(store, hash(Some(dialect), id))).is_ok()
+        self.registered.binary_search(&(store, self.agents.hash(Some(dialect), id))).is_ok()
     }
 
     /// The session whose sidechain bears this name: the longest prefix before a dash that is a session.
-    pub fn sidechain(&self, store: u32, stem: &[u8]) -> Option<u32> {
+    pub fn sidechain(&self, store: u32, dialect: Dialect, stem: &[u8]) -> Option<u32> {
         let dashes = stem.iter().enumerate().rev().filter(|(_, b)| **b == b'-');
-        dashes.filter_map(|(at, _)| self.files(store, Dialect::Sid, &stem[..at]).next()).next()
+        dashes.filter_map(|(at, _)| self.files(store, dialect, &stem[..at]).next()).next()
     }
 }
 
@@ -109,28 +113,22 @@ fn stores(discovery: &Discovery) -> Vec<u32> {
     (0..discovery.roots.len()).map(|n| *first.entry(base(n)).or_insert(n as u32)).collect()
 }
 
-/// The id that a session file's name gives: `name` is that name.
-pub(super) fn named_id<'n>(file: &FileEntry, name: &'n [u8]) -> Option<&'n [u8]> {
+/// The hash of the id that a session file's name gives.
+pub(super) fn named_id(agents: Judges, file: &FileEntry) -> Option<u64> {
+    let name = file.name.bytes();
     let stem = match file.kind {
-        FileKind::Main => name.strip_suffix(b".jsonl").unwrap_or(name),
-        FileKind::Whole => name.strip_suffix(b".json").unwrap_or(name),
+        FileKind::Main => name.strip_suffix(b".jsonl").unwrap_or(&name),
+        FileKind::Whole => name.strip_suffix(b".json").unwrap_or(&name),
         _ => return None,
     };
-    match file.dialect {
-        Some(dialect) if dialect.is_pi() => pi_named_id(dialect, stem),
-        _ => Some(stem),
-    }
+    let agent = file.dialect.and_then(|dialect| agents.of(dialect));
+    agent.map_or(Some(stem), |agent| agent.named_id(stem)).map(|id| hash(agent, id))
 }
 
-/// The hash of an id. Claude Code's ids are UUIDs in any letter case.
-pub(super) fn hash(dialect: Option<Dialect>, id: &[u8]) -> u64 {
-    match dialect {
-        Some(Dialect::Claude) => Id::of(&id.to_ascii_lowercase()).short(),
-        _ => Id::of(id).short(),
+/// The hash of an id, as its agent compares it.
+pub(super) fn hash(agent: Option<&dyn Judged>, id: &[u8]) -> u64 {
+    match agent {
+        Some(agent) => Id::of(&agent.id_compared(id)).short(),
+        None => Id::of(id).short(),
     }
-}
-
-/// The session that a subagent's place names, in Claude Code's newer layout.
-pub(super) fn folder_session(discovery: &Discovery, file: &FileEntry) -> Option<Vec<u8>> {
-    subagent_session(&discovery.path(file)).map(<[u8]>::to_vec)
 }

@@ -1,5 +1,5 @@
-//! What lies beside sessions: transcripts of subagents without their session (S511), entries of processes that are gone
-//! (S512), declared edits (S513, S526), and a folder of dumps that overflows (S525).
+//! What lies beside sessions: transcripts of subagents without their session (S511), and entries of processes that are
+//! gone (S512). Declared edits and dumps are one agent's, and looked at there.
 //!
 //! Only what was found below the paths that a person gave is reported; the registry of a single file's store is read to
 //! know whether the file is in use, and not judged.
@@ -7,14 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
-
-use super::{NAMED, World, alias};
+use super::{NAMED, World};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
 use crate::record::time;
-use crate::rules::counted;
-use crate::store::{FileEntry, FileKind, Layout, Registration, State, liveness};
+use crate::store::{FileKind, Registration, State};
 
 pub(super) static ORPHAN_SIDECHAIN: Rule =
     Rule { code: "S511", name: "orphan-sidechain", severity: Severity::Warning, fix: None, since: "0.1.0" };
@@ -22,48 +19,31 @@ pub(super) static ORPHAN_SIDECHAIN: Rule =
 pub(super) static DEAD_REGISTRATION: Rule =
     Rule { code: "S512", name: "dead-registration", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static STALE_INTENT: Rule =
+pub(crate) static STALE_INTENT: Rule =
     Rule { code: "S513", name: "stale-intent", severity: Severity::Info, fix: None, since: "0.1.0" };
 
-pub(super) static EVIDENCE_OVERFLOW: Rule =
+pub(crate) static EVIDENCE_OVERFLOW: Rule =
     Rule { code: "S525", name: "evidence-overflow", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
-pub(super) static CONFLICTING_INTENTS: Rule =
+pub(crate) static CONFLICTING_INTENTS: Rule =
     Rule { code: "S526", name: "conflicting-intents", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 pub(super) fn check(world: &mut World<'_>) {
     orphans(world);
     registrations(world);
-    intents(world);
-    dumps(world);
 }
 
-/// A subagent's session: the prefix of sid-code's name, the folder of Claude Code's newer layout, the records' id in
-/// the older one.
+/// Transcripts of subagents whose session has no file.
 fn orphans(world: &mut World<'_>) {
     /// One session's transcripts: the files, and how the session is called.
     type Orphans = BTreeMap<(u32, String), Vec<u32>>;
     let mut lost: Orphans = BTreeMap::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
-        if !matches!(file.kind, FileKind::Sidechain | FileKind::Subagent) || world.is_single(n) {
+        if !matches!(file.kind, FileKind::Beside | FileKind::Subagent) || world.is_single(n) {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
-        let named = match (file.kind, file.dialect) {
-            (FileKind::Sidechain, _) => {
-                let name = file.name.bytes();
-                let stem = name.strip_suffix(b".jsonl").unwrap_or(&name);
-                world.aliases.sidechain(store, stem).is_none().then(|| crate::text::lossy(stem))
-            }
-            (_, Some(Dialect::Claude)) => match alias::folder_session(world.discovery, file) {
-                Some(id) => (!world.aliases.has(store, Dialect::Claude, &id)).then(|| crate::text::lossy(&id)),
-                None => world
-                    .note(n)
-                    .and_then(|note| note.extra()?.owner.clone())
-                    .and_then(|(id, text)| world.aliases.files_by_hash(store, id).next().is_none().then_some(text)),
-            },
-            _ => None,
-        };
+        let named = world.agent(file).and_then(|agent| agent.orphan(world, n, file, store));
         if let Some(named) = named {
             lost.entry((store, named)).or_default().push(n);
         }
@@ -71,7 +51,7 @@ fn orphans(world: &mut World<'_>) {
     for ((_, session), files) in lost {
         let Some(&first) = files.first() else { continue };
         let file = &world.discovery.files[first as usize];
-        let loader = file.dialect.unwrap_or(Dialect::Claude).loader();
+        let loader = file.dialect.map_or("", Dialect::loader);
         let paths: Vec<String> = files.iter().take(NAMED).map(|&n| world.path_text(n)).collect();
         let mut finding = ORPHAN_SIDECHAIN
             .at(Place::default())
@@ -99,23 +79,17 @@ fn registrations(world: &mut World<'_>) {
             (None, State::Recycled) => "its process number was given to another process".to_owned(),
             (None, State::Alive | State::Unknown) => continue,
         };
-        let finding = registration_finding(registration, &why);
+        let finding = registration_finding(world, registration, &why);
         world.add(None, finding);
     }
 }
 
-fn registration_finding(registration: &Registration, why: &str) -> Finding {
-    let agent = registration.agent.loader();
-    let effect = match (registration.agent, registration.state) {
-        (Dialect::Sid, State::Recycled) => format!("{agent} takes it for alive: it does not notice a reused number"),
-        (Dialect::Sid, _) => format!("{agent} deletes it when it next lists live sessions"),
-        (Dialect::Openclaw, _) => format!("{agent} takes the lock for stale and takes it over"),
-        _ => "Claude Code leaves it: the session looks as if it were in use".to_owned(),
-    };
+fn registration_finding(world: &World<'_>, registration: &Registration, why: &str) -> Finding {
+    let effect = world.agents.of(registration.agent).map(|agent| agent.dead_registration(registration.state));
     let mut finding = DEAD_REGISTRATION
         .at(Place::default())
         .path(&registration.path)
-        .effect(effect)
+        .effect(effect.unwrap_or_default())
         .fact("why", why)
         .fact("agent", registration.agent.name());
     if let Some(pid) = registration.pid {
@@ -128,152 +102,4 @@ fn registration_finding(registration: &Registration, why: &str) -> Finding {
         finding = finding.fact("started", time::format(at));
     }
     finding
-}
-
-/// How long a declared read or edit counts.
-const FRESH_MS: i64 = 300_000;
-
-/// One declared path of one live session.
-struct Intent {
-    session: String,
-    operation: String,
-    file: PathBuf,
-}
-
-fn intents(world: &mut World<'_>) {
-    let mut declared: BTreeMap<(u32, String), Vec<Intent>> = BTreeMap::new();
-    let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::Intent).cloned().collect();
-    for file in &files {
-        let path = world.discovery.path(file);
-        let Some(store) = world.aliases.store(world.discovery, file) else { continue };
-        let value = match world.read_small(file) {
-            Ok(bytes) => serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object),
-            Err(e) => {
-                world.unreadable(path, &e);
-                continue;
-            }
-        };
-        let Some(value) = value else {
-            let finding = STALE_INTENT
-                .at(Place::default())
-                .path(&path)
-                .effect(format!("{} deletes it", Dialect::Sid.loader()))
-                .fact("why", "cannot be read: no JSON object");
-            world.add(None, finding);
-            continue;
-        };
-        let session = value.get("sessionId").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let pid = value.get("pid").and_then(Value::as_i64);
-        let dead = pid.is_none_or(|pid| liveness::pid_alive(pid) == State::Dead);
-        let entries: Vec<&Value> =
-            value.get("files").and_then(Value::as_object).into_iter().flat_map(|f| f.values()).collect();
-        let now = world.now;
-        let fresh = |entry: &Value| {
-            let at = entry.get("lastAccessAt").and_then(Value::as_f64);
-            at.is_some_and(|at| (now as f64) - at < FRESH_MS as f64)
-        };
-        let stale = entries.iter().filter(|e| dead || !fresh(e)).count();
-        if dead || stale > 0 {
-            let why = if dead { "its process is gone" } else { "past its 5 minutes" };
-            let effect = if dead {
-                format!("{} deletes the file", Dialect::Sid.loader())
-            } else {
-                format!(
-                    "{} ignores {}",
-                    Dialect::Sid.loader(),
-                    counted(stale as u64, "entry").replace("entrys", "entries")
-                )
-            };
-            let mut finding = STALE_INTENT
-                .at(Place::default())
-                .path(&path)
-                .effect(effect)
-                .fact("why", why)
-                .fact("session", session.as_str())
-                .fact("entries", entries.len())
-                .count(stale as u64);
-            if let Some(pid) = pid {
-                finding = finding.fact("pid", pid);
-            }
-            world.add(None, finding);
-        }
-        if dead {
-            continue;
-        }
-        for entry in entries.into_iter().filter(|e| fresh(e)) {
-            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-            let intent = Intent { session: session.clone(), operation: text("operation"), file: path.clone() };
-            declared.entry((store, text("path"))).or_default().push(intent);
-        }
-    }
-    for ((_, target), intents) in declared {
-        conflict(world, target, &intents);
-    }
-}
-
-fn conflict(world: &mut World<'_>, target: String, intents: &[Intent]) {
-    let [first, rest @ ..] = intents else { return };
-    if target.is_empty() || rest.iter().all(|i| i.session == first.session) {
-        return;
-    }
-    let writes = intents.iter().any(|i| matches!(i.operation.as_str(), "edit" | "write"));
-    let (severity, effect) = if writes {
-        (Severity::Warning, "calls this critical and lets both go on: the later write wins")
-    } else {
-        (Severity::Info, "calls this a warning: both only read")
-    };
-    let who: Vec<String> = intents.iter().map(|i| format!("{} {}", i.session, i.operation)).take(NAMED).collect();
-    let finding = CONFLICTING_INTENTS
-        .at(Place::default())
-        .severity(severity)
-        .path(&first.file)
-        .effect(format!("{} {effect}", Dialect::Sid.loader()))
-        .fact("file", target)
-        .fact("sessions", who);
-    world.add(None, finding);
-}
-
-/// How many dumps the agent keeps, and how many bytes of them are too many.
-const DUMPS: u64 = 500;
-const DUMP_BYTES: u64 = 10 << 20;
-
-fn dumps(world: &mut World<'_>) {
-    let mut folders: BTreeMap<u32, (u64, u64, i64, i64)> = BTreeMap::new();
-    for file in world.discovery.of_kind(FileKind::ViolationDump) {
-        if world.layout(file) != Some(Layout::SidViolations) {
-            continue;
-        }
-        let at = dumped_at(file);
-        let (count, bytes, first, last) = folders.entry(file.folder).or_insert((0, 0, i64::MAX, i64::MIN));
-        (*count, *bytes) = (*count + 1, bytes.saturating_add(file.size));
-        (*first, *last) = ((*first).min(at), (*last).max(at));
-    }
-    for (folder, (count, bytes, first, last)) in folders {
-        if count <= DUMPS && bytes <= DUMP_BYTES {
-            continue;
-        }
-        let path = world.discovery.folders[folder as usize].path.clone();
-        let finding = EVIDENCE_OVERFLOW
-            .at(Place::default())
-            .path(&path)
-            .effect(format!(
-                "{} keeps the newest {DUMPS}: the violation happened at least {}",
-                Dialect::Sid.loader(),
-                counted(count, "time")
-            ))
-            .fact("dumps", count)
-            .fact("bytes", bytes)
-            .fact("first", time::format(first))
-            .fact("last", time::format(last))
-            .count(count);
-        world.add(None, finding);
-    }
-}
-
-/// When a dump was written: its name says so, else the time of the file.
-fn dumped_at(file: &FileEntry) -> i64 {
-    let name = file.name.os();
-    let name = name.to_string_lossy();
-    let digits = name.rsplit('-').next().and_then(|tail| tail.split('.').next());
-    digits.and_then(|d| d.parse::<i64>().ok()).filter(|ms| *ms > 0).unwrap_or(file.mtime_ms)
 }

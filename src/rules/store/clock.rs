@@ -5,7 +5,6 @@
 //! arrive while it streams, rows written again behind a boundary, and rows of the client's own commands.
 
 use super::Context;
-use crate::dialect::Dialect;
 use crate::finding::{Rule, Severity};
 use crate::record::facts::{BlockKind, Kind, NO_TIME, Record, flag};
 use crate::record::time;
@@ -49,7 +48,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
                 response = record.group();
                 same
             }
-            _ => results(record) && session.dialect == Dialect::Claude,
+            _ => results(record) && context.agent.results_may_come_early(),
         };
         let again = boundary != NO_TIME && record.time < boundary;
         if let Some(last) = before

@@ -1,27 +1,25 @@
-//! What is kept of each session for rules about the store: 24 bytes of a usual one of sid-code, nothing of the other
-//! agents', more only of those that have more.
+//! What is kept of each session for rules about the store: 24 bytes of a usual one whose agent's list reads it, nothing
+//! of the others, more only of those that have more.
 //!
 //! Workers hand in sessions in any order; what comes out is sorted by file, and the sample of records does not depend on
 //! the order either.
 
 use std::sync::{Mutex, PoisonError};
 
+use super::agent::{Judges, Listed};
 use super::sample::Sample;
-use super::view::{self, Corrupt};
 use super::{alias, marks, names, sample};
 use crate::chain::graph::MISSING;
-use crate::dialect::Dialect;
 use crate::finding::Finding;
-use crate::record::again;
-use crate::record::facts::{Id, Kind, Record, flag};
-use crate::record::value::Value;
+use crate::record::facts::{Id, Record, flag};
+use crate::rules::agent::Judged;
 use crate::session::{Session, Shape};
 use crate::store::Discovery;
 
 /// What store rules need of one session.
 #[derive(Clone, Debug)]
 pub struct SessionNote {
-    /// When sid-code says it was last updated, in milliseconds since 1970.
+    /// When its agent says it was last updated, in milliseconds since 1970.
     updated: i64,
     extra: Option<Box<Extra>>,
     /// The file's place in [`Discovery::files`].
@@ -31,11 +29,11 @@ pub struct SessionNote {
 
 /// What a session has beyond the usual.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Extra {
+pub(crate) struct Extra {
     /// Hashes of other ids that it is known by.
     pub(super) ids: Vec<u64>,
     /// Of a subagent in a flat layout the session that its records name.
-    pub(super) owner: Option<(u64, String)>,
+    pub(crate) owner: Option<(u64, String)>,
     pub(super) fork: Option<Fork>,
     pub(super) missing: Vec<MissingParent>,
     /// Findings that need the layout.
@@ -44,16 +42,17 @@ pub(super) struct Extra {
 
 /// Where a session was forked from.
 #[derive(Clone, Debug)]
-pub(super) struct Fork {
+pub struct Fork {
     /// Hash of the source's id; none where only its path is known.
-    pub(super) source: Option<u64>,
+    pub source: Option<u64>,
     /// The source's id, or its path.
-    pub(super) named: String,
+    pub named: String,
     /// The last record of the source when the fork was made.
-    pub(super) tail: Option<Id>,
+    pub tail: Option<Id>,
     /// How many messages were to be copied, and how many are here.
-    pub(super) messages: Option<(u64, u64)>,
-    pub(super) line: u32,
+    pub messages: Option<(u64, u64)>,
+    /// The line that says so.
+    pub line: u32,
 }
 
 /// A record whose parent is not in its file.
@@ -75,35 +74,36 @@ mod bit {
     pub(super) const UPDATED: u32 = 1 << 3;
     /// A session of its own, no subagent's transcript.
     pub(super) const SESSION: u32 = 1 << 4;
-    pub(super) const CORRUPT_AT: u32 = 8;
+    /// Its agent's list reads it.
+    pub(super) const LISTED: u32 = 1 << 5;
+    pub(super) const LEFT_OUT_AT: u32 = 8;
 }
 
 impl SessionNote {
     /// The note of a session.
-    pub fn of(session: &Session, file: u32, discovery: &Discovery, live: bool) -> Self {
+    fn of(session: &Session, agent: &dyn Judged, agents: Judges, file: u32, discovery: &Discovery, live: bool) -> Self {
         let is_session = matches!(session.shape, Shape::Main | Shape::Legacy);
         let mut bits = if live { bit::LIVE } else { 0 } | if is_session { bit::SESSION } else { 0 };
         let mut updated = 0;
-        if marks::has_no_end(session) {
+        if marks::has_no_end(session, agent) {
             bits |= bit::NO_END;
         }
         if marks::holds_message(&session.facts) {
             bits |= bit::MESSAGE;
         }
-        if session.dialect == Dialect::Sid {
-            let view = view::of(session);
-            bits |= view.corrupt.map_or(0, |c| (c as u32) << bit::CORRUPT_AT);
-            if let Some(time) = view.updated {
+        if let Some(Listed { left_out, updated: at }) = agent.listed(session) {
+            bits |= bit::LISTED | u32::from(left_out) << bit::LEFT_OUT_AT;
+            if let Some(time) = at {
                 bits |= bit::UPDATED;
                 updated = time;
             }
         }
         let extra = Extra {
-            ids: if is_session { other_ids(session) } else { Vec::new() },
-            owner: if session.shape == Shape::Subagent { owner(session) } else { None },
-            fork: if is_session { fork(session) } else { None },
+            ids: if is_session { other_ids(session, agent) } else { Vec::new() },
+            owner: agent.owner(session).map(|id| (alias::hash(Some(agent), &id), crate::text::lossy(&id))),
+            fork: if is_session { agent.fork(session) } else { None },
             missing: missing(session),
-            findings: names::wrong_folder(session, file, discovery).into_iter().collect(),
+            findings: names::wrong_folder(session, agents, file, discovery).into_iter().collect(),
         };
         SessionNote { updated, extra: extra.is_needed().then(|| Box::new(extra)), file, bits }
     }
@@ -120,17 +120,17 @@ impl SessionNote {
         self.bits & bit::NO_END != 0
     }
 
-    pub(super) fn holds_message(&self) -> bool {
+    pub(crate) fn holds_message(&self) -> bool {
         self.bits & bit::MESSAGE != 0
     }
 
-    /// Why sid-code's clean-up takes the file for corrupt.
-    pub(super) fn corrupt(&self) -> Option<Corrupt> {
-        Corrupt::from_number((self.bits >> bit::CORRUPT_AT) as u8)
+    /// Why its agent's list leaves it out, as [`Listed`] has it.
+    pub(crate) fn left_out(&self) -> u8 {
+        (self.bits >> bit::LEFT_OUT_AT) as u8
     }
 
-    /// When sid-code says it was last updated.
-    pub(super) fn updated(&self) -> Option<i64> {
+    /// When its agent says it was last updated.
+    pub(crate) fn updated(&self) -> Option<i64> {
         (self.bits & bit::UPDATED != 0).then_some(self.updated)
     }
 
@@ -139,7 +139,7 @@ impl SessionNote {
         self.extra.iter().flat_map(|e| e.ids.iter().copied())
     }
 
-    pub(super) fn extra(&self) -> Option<&Extra> {
+    pub(crate) fn extra(&self) -> Option<&Extra> {
         self.extra.as_deref()
     }
 
@@ -158,102 +158,16 @@ impl Extra {
     }
 }
 
-/// The ids of a session other than the one that its name gives: the one inside, and of sid-code those of the processes
-/// that resumed it.
-fn other_ids(session: &Session) -> Vec<u64> {
-    let facts = &session.facts;
+/// The ids of a session other than the one that its name gives.
+fn other_ids(session: &Session, agent: &dyn Judged) -> Vec<u64> {
+    let hash = |id: &[u8]| alias::hash(Some(agent), id);
     let stem = session.path.file_stem().map(|s| s.as_encoded_bytes()).unwrap_or_default();
-    let hash = |id: &[u8]| alias::hash(Some(session.dialect), id);
-    let mut ids = Vec::new();
-    let named = match session.dialect {
-        Dialect::Sid | Dialect::Claude => Some(stem),
-        dialect => names::pi_named_id(dialect, stem),
-    }
-    .map(hash);
-    match session.dialect {
-        Dialect::Sid => {
-            let document = session.document.as_ref().and_then(|d| d.id.as_deref());
-            ids.extend(document.map(|id| hash(id.as_bytes())));
-            let starts = facts.records.iter().filter(|r| r.kind == Kind::Start && r.session != 0);
-            ids.extend(starts.filter_map(|r| facts.names.get(r.session)).map(hash));
-            let trace = facts.names.find(b"trace_session_id");
-            let traces = facts.records.iter().filter(|r| trace != 0 && r.kind == Kind::Metadata && r.agent == trace);
-            ids.extend(traces.filter_map(|r| again::field(&session.source, r, &["value"])).map(|t| hash(t.as_bytes())));
-        }
-        // The name decides; an id inside that the name does not give is S506 or S508 and finds no file.
-        Dialect::Claude => {}
-        Dialect::Pi | Dialect::Openclaw => {
-            let header = facts.records.iter().find(|r| crate::agents::pi::load::is_header(r));
-            ids.extend(header.and_then(|r| again::id(&session.source, r)).map(|id| hash(id.as_bytes())));
-        }
-    }
+    let named = agent.named_id(stem).map(hash);
+    let mut ids: Vec<u64> = agent.ids_inside(session).iter().map(|id| hash(id)).collect();
     ids.sort_unstable();
     ids.dedup();
     ids.retain(|id| Some(*id) != named);
     ids
-}
-
-/// The session of a subagent's transcript that lies beside it (Claude Code 2.0).
-fn owner(session: &Session) -> Option<(u64, String)> {
-    if names::subagent_session(&session.path).is_some() {
-        return None;
-    }
-    let facts = &session.facts;
-    let id = facts.records.iter().find(|r| r.session != 0).and_then(|r| facts.names.get(r.session))?;
-    Some((alias::hash(Some(session.dialect), id), crate::text::lossy(id)))
-}
-
-fn fork(session: &Session) -> Option<Fork> {
-    match session.dialect {
-        Dialect::Sid => sid_fork(session),
-        Dialect::Claude => {
-            let record = session.facts.records.iter().find(|r| r.has(flag::FORKED))?;
-            let id = again::field(&session.source, record, &["forkedFrom", "sessionId"])?;
-            let source = Some(alias::hash(Some(Dialect::Claude), id.as_bytes()));
-            Some(Fork { source, named: id.lossy(), tail: None, messages: None, line: record.line })
-        }
-        Dialect::Pi | Dialect::Openclaw => {
-            let header = session.facts.records.iter().find(|r| r.kind == Kind::Start)?;
-            let text = again::text(&session.source, header).ok()?;
-            let value = Value::parse(&text)?;
-            let path = value.get("parentSession").or_else(|| value.get("branchedFrom"))?.string()?;
-            (!path.is_empty()).then_some(Fork {
-                source: None,
-                named: path,
-                tail: None,
-                messages: None,
-                line: header.line,
-            })
-        }
-    }
-}
-
-/// sid-code: the start record names the source where others have a parent, and metadata says how much was copied.
-fn sid_fork(session: &Session) -> Option<Fork> {
-    let facts = &session.facts;
-    let row = facts.records.iter().find(|r| r.has(flag::FORKED_FROM));
-    let start = facts.records.iter().find(|r| r.kind == Kind::Start && r.has(flag::PARENT_STRING));
-    // A start record whose parent is a record of the file is damage, no fork.
-    let start = start.filter(|r| session.graph.find(r.parent, facts).is_none());
-    let mut fork = Fork { source: None, named: String::new(), tail: None, messages: None, line: 0 };
-    if let Some(start) = start {
-        let named = again::field(&session.source, start, &["parentUuid"])?;
-        (fork.source, fork.named, fork.line) = (Some(start.parent.short()), named.lossy(), start.line);
-    }
-    if let Some(row) = row {
-        let text = again::text(&session.source, row).ok()?;
-        let value = Value::parse(&text).and_then(|v| v.get("value"));
-        let string = |key: &str| value.and_then(|v| v.get(key)).and_then(|v| v.text());
-        if let Some(id) = string("sessionId") {
-            (fork.source, fork.named) = (Some(Id::of(id.as_bytes()).short()), id.lossy());
-        }
-        fork.tail = string("uuid").map(|id| Id::of(id.as_bytes()));
-        let here = facts.records.iter().filter(|r| r.is_message()).count() as u64;
-        let copied = value.and_then(|v| v.get("messageCount")).and_then(|v| v.count());
-        fork.messages = copied.map(|copied| (copied, here));
-        fork.line = row.line;
-    }
-    fork.source.is_some().then_some(fork)
 }
 
 fn missing(session: &Session) -> Vec<MissingParent> {
@@ -268,10 +182,10 @@ fn missing(session: &Session) -> Vec<MissingParent> {
 
 /// The records of a session that may stand in other files, too: whether each is a message that is shown, and whether it
 /// bears a fork's mark.
-fn sampled(session: &Session) -> impl Iterator<Item = (&Record, bool, bool)> {
+fn sampled<'s>(session: &'s Session, agent: &dyn Judged) -> impl Iterator<Item = (&'s Record, bool, bool)> + use<'s> {
     const ASIDE: u64 = flag::META | flag::SIDECHAIN | flag::TEAM;
     const MARKS: u64 = flag::FORKED | flag::BACKGROUND | flag::OTHER_SESSION_ID;
-    let forked = !matches!(session.dialect, Dialect::Claude) && fork(session).is_some();
+    let forked = !agent.marks_copies() && agent.fork(session).is_some();
     let records: &[Record] = if session.shape == Shape::Main { &session.facts.records } else { &[] };
     records
         .iter()
@@ -282,6 +196,7 @@ fn sampled(session: &Session) -> impl Iterator<Item = (&Record, bool, bool)> {
 /// Gathers what store rules need while sessions are read in parallel.
 #[derive(Debug)]
 pub struct StoreCollector {
+    agents: Judges,
     inner: Mutex<Collected>,
 }
 
@@ -294,36 +209,36 @@ pub(super) struct Collected {
 
 impl Clone for StoreCollector {
     fn clone(&self) -> Self {
-        StoreCollector { inner: Mutex::new(self.lock().clone()) }
-    }
-}
-
-impl Default for StoreCollector {
-    fn default() -> Self {
-        StoreCollector::with_budget(sample::BUDGET)
+        StoreCollector { agents: self.agents, inner: Mutex::new(self.lock().clone()) }
     }
 }
 
 impl StoreCollector {
-    /// A collector that keeps so many records for comparing files with each other.
-    pub fn with_budget(records: usize) -> Self {
-        StoreCollector { inner: Mutex::new(Collected { notes: Vec::new(), sample: Sample::new(records) }) }
+    /// A collector for stores of these agents.
+    pub fn new(agents: Judges) -> Self {
+        StoreCollector::with_budget(agents, sample::BUDGET)
+    }
+
+    /// One that keeps so many records for comparing files with each other.
+    pub fn with_budget(agents: Judges, records: usize) -> Self {
+        StoreCollector { agents, inner: Mutex::new(Collected { notes: Vec::new(), sample: Sample::new(records) }) }
     }
 
     /// Takes what is needed of a session before its facts are let go. Each session once, in any order.
     pub fn add(&self, session: &Session, file: u32, discovery: &Discovery, live: bool) {
         /// Handed over at a time, so that a file in hand costs no more memory for this.
         const PART: usize = 4096;
-        let note = SessionNote::of(session, file, discovery, live);
+        let Some(agent) = self.agents.of(session.dialect) else { return };
+        let note = SessionNote::of(session, agent, self.agents, file, discovery, live);
         let mut level = {
             let mut inner = self.lock();
-            // Of a usual session of the other agents everything is known from its name and place.
-            if session.dialect == Dialect::Sid || note.extra.is_some() {
+            // Of a usual session that no list reads everything is known from its name and place.
+            if note.bits & bit::LISTED != 0 || note.extra.is_some() {
                 inner.notes.push(note);
             }
             inner.sample.level()
         };
-        let mut records = sampled(session).peekable();
+        let mut records = sampled(session, agent).peekable();
         while records.peek().is_some() {
             let part = Sample::part(level, file, records.by_ref().take(PART));
             let mut inner = self.lock();
@@ -338,7 +253,7 @@ impl StoreCollector {
         let mut collected = self.lock().clone();
         collected.notes.retain(|note| note.file != file);
         collected.sample.forget(file);
-        let other = StoreCollector { inner: Mutex::new(collected) };
+        let other = StoreCollector { agents: self.agents, inner: Mutex::new(collected) };
         other.add(session, file, discovery, live);
         other
     }
@@ -346,6 +261,11 @@ impl StoreCollector {
     fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {
         // a worker that failed left nothing half done here
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The agents that it was made for.
+    pub(super) fn agents(&self) -> Judges {
+        self.agents
     }
 
     /// What was gathered, by file.

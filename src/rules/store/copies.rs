@@ -12,6 +12,7 @@ use crate::dialect::Dialect;
 use crate::finding::{Place, Rule, Severity};
 use crate::record::facts::{Id, flag};
 use crate::record::pass;
+use crate::rules::agent::Judged;
 use crate::rules::counted;
 use crate::store::meter::Meter;
 use crate::store::{FileKind, Layout, copied_from};
@@ -57,13 +58,13 @@ fn sync_copies(world: &mut World<'_>) {
         let path = world.discovery.path(file);
         let original =
             name.as_deref().and_then(|name| originals.get(&(file.folder, Cow::Borrowed(name))).copied().flatten());
-        let dialect = file.dialect.unwrap_or(Dialect::Claude);
+        let Some(agent) = world.agent(file) else { continue };
         let mut finding = SYNC_COPY.at(Place::default()).path(&path);
         let effect = match original {
             None => "the original is not there".to_owned(),
             Some(other) => {
                 finding = finding.fact("original", world.path_text(other));
-                match (ids(world, n, dialect), ids(world, other, dialect)) {
+                match (ids(world, n, agent), ids(world, other, agent)) {
                     (Ok(copy), Ok(original)) => {
                         let mut lines: Vec<i64> =
                             copy.iter().filter(|(id, _)| !original.contains_key(*id)).map(|(_, line)| *line).collect();
@@ -96,16 +97,13 @@ fn sync_copies(world: &mut World<'_>) {
                 }
             }
         };
-        let sees = match dialect {
-            Dialect::Claude => "does not see it",
-            _ => "takes it for a session",
-        };
-        let finding = finding.effect(format!("{} {sees}; {effect}", dialect.loader()));
+        let sees = agent.store_words().sync_copy;
+        let finding = finding.effect(format!("{} {sees}; {effect}", agent.dialect().loader()));
         world.add(None, finding);
     }
 }
 
-/// The name of the file that a copy was made of. In a Claude Code project a host's name may follow the id.
+/// The name of the file that a copy was made of. A host's name may follow the id.
 fn original(name: &[u8]) -> Option<Vec<u8>> {
     copied_from(name).or_else(|| {
         let id = name.get(..36).filter(|id| crate::store::is_uuid(id))?;
@@ -114,9 +112,9 @@ fn original(name: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The ids of a file's records, each with its first line. Read like a session, and let go at once.
-fn ids(world: &World<'_>, n: u32, dialect: Dialect) -> std::io::Result<HashMap<Id, i64>> {
+fn ids(world: &World<'_>, n: u32, agent: &'static dyn Judged) -> std::io::Result<HashMap<Id, i64>> {
     let source = world.discovery.open(&world.discovery.files[n as usize])?;
-    let facts = pass::read(&source, (world.agent_of)(dialect), &Meter::default())?;
+    let facts = pass::read(&source, agent, &Meter::default())?;
     // from behind, so that the first line of an id stays
     let records = facts.records.iter().rev().filter(|r| r.has(flag::ID_STRING));
     Ok(records.map(|r| (r.id, i64::from(r.line))).collect())
@@ -143,30 +141,29 @@ fn same_id(world: &mut World<'_>) -> HashSet<(u32, u32)> {
     twins
 }
 
-/// Whether a resume by this id may take this file: by its name, pi's by its header. Not an id that it is only known by,
+/// Whether a resume by this id may take this file: by its name, or by the id inside. Not an id that it is only known by,
 /// as those of the processes that resumed it; and not a file that lies in no store, or was passed alone.
 fn is_called(world: &World<'_>, n: u32, id: u64) -> bool {
     let file = &world.discovery.files[n as usize];
-    let pi = file.dialect.is_some_and(Dialect::is_pi);
+    let inside_counts = world.agent(file).is_some_and(|agent| agent.goes_by_id_inside());
     let in_store = match world.layout(file) {
         None | Some(Layout::Stdin | Layout::File) => false,
-        // pi keeps its sessions in whatever folder `--session-dir` names
-        Some(Layout::Plain) => pi,
+        Some(Layout::Plain) => inside_counts,
         Some(_) => true,
     };
-    let named = alias::named_id(file, &file.name.bytes()).map(|name| alias::hash(file.dialect, name));
+    let named = alias::named_id(world.agents, file);
     let inside = world.note(n).and_then(|note| note.ids().next());
-    let called = if pi { inside.or(named) } else { named };
+    let called = if inside_counts { inside.or(named) } else { named };
     in_store && called == Some(id) && !world.is_single(n)
 }
 
 /// One finding for one id, at the first file that a resume does not take.
 fn twin(world: &mut World<'_>, files: &[u32]) {
     let entry = |n: u32| &world.discovery.files[n as usize];
-    let dialect = entry(files[0]).dialect.unwrap_or(Dialect::Sid);
+    let Some(agent) = world.agent(entry(files[0])) else { return };
     let folder = |n: u32| world.discovery.folder(entry(n)).map(|f| f.path.as_path()).unwrap_or(Path::new(""));
     let same_folder = files.iter().all(|&n| folder(n) == folder(files[0]));
-    let shadow = dialect == Dialect::Sid && same_folder;
+    let shadow = agent.store_words().shadows && same_folder;
     let (taken, left) = if shadow {
         // `.jsonl` before `.json`
         let lines = files.iter().copied().find(|&n| entry(n).kind == FileKind::Main).unwrap_or(files[0]);
@@ -175,21 +172,13 @@ fn twin(world: &mut World<'_>, files: &[u32]) {
         (None, files.last().copied())
     };
     let Some(left) = left else { return };
-    let loader = dialect.loader();
-    let effect = match (dialect, taken) {
-        (_, Some(taken)) => {
+    let loader = agent.dialect().loader();
+    let effect = match taken {
+        Some(taken) => {
             let name = crate::text::lossy(&entry(taken).name.bytes());
             format!("{loader} takes '{name}' and does not fall through when it does not load")
         }
-        (Dialect::Sid, None) => {
-            format!("{loader} takes the one of the current project, else the first in the file system's order")
-        }
-        (Dialect::Claude, None) => {
-            format!(
-                "{loader} lists the newest, and opens the first in the file system's order unless a folder is named"
-            )
-        }
-        (_, None) => format!("{loader} lists both, and opens the one whose file it is given"),
+        None => format!("{loader} {}", agent.store_words().same_id),
     };
     let paths: Vec<String> = files.iter().take(NAMED).map(|&n| world.path_text(n)).collect();
     let mut finding = SAME_ID_TWICE
@@ -214,15 +203,12 @@ fn shared(world: &mut World<'_>, sample: &mut Sample, twins: &HashSet<(u32, u32)
         if twins.contains(&(a.min(b), a.max(b))) || store(a) != store(b) {
             continue;
         }
-        let (dialect, messages) = (world.discovery.files[b as usize].dialect, pair.ids.len() as u64);
+        let Some(loader) = world.discovery.files[b as usize].dialect.map(Dialect::loader) else { continue };
+        let messages = pair.ids.len() as u64;
         let mut finding = SHARED_RECORD
             .at(Place::default())
             .path(&world.discovery.path(&world.discovery.files[b as usize]))
-            .effect(format!(
-                "{} brings {} back in both sessions",
-                dialect.unwrap_or(Dialect::Claude).loader(),
-                counted(messages, "message")
-            ))
+            .effect(format!("{} brings {} back in both sessions", loader, counted(messages, "message")))
             .fact("other", world.path_text(a))
             .count(messages);
         if let Some(rate) = rate.filter(|rate| *rate > 1) {
@@ -272,8 +258,9 @@ pub(super) fn elsewhere(world: &World<'_>, sample: &mut Sample) -> Vec<Elsewhere
                 continue;
             }
             budget -= file.size;
+            let Some(agent) = world.agent(file) else { continue };
             let hits: Vec<Hit> = match world.discovery.open(file) {
-                Ok(source) => scan_ids(&source, file.dialect, ids.clone(), false).unwrap_or_default(),
+                Ok(source) => scan_ids(&source, agent.id_key(), ids.clone(), false).unwrap_or_default(),
                 Err(_) => continue,
             };
             for hit in hits {

@@ -1,17 +1,16 @@
 //! How a session stopped: with a question nobody answered (S501), or with results nobody answered (S502).
 //!
-//! Judged on what would be sent next (`request`), so after sid-code's own cleaning: a call that was never answered is
+//! Judged on what would be sent next (`request`), so after the agent's own cleaning: a call that was never answered is
 //! dropped first, and what stood before it is then the end. How the *process* ended is another question with another
 //! answer.
 
 use super::{Context, NAMED};
-use crate::dialect::Dialect;
 use crate::finding::{Rule, Severity};
-use crate::record::facts::{NO_TIME, flag};
+use crate::record::facts::NO_TIME;
 use crate::record::time;
 use crate::request::Interruption;
 use crate::rules::Collector;
-use crate::session::{Session, Shape};
+use crate::session::Shape;
 
 pub(super) static INTERRUPTED_PROMPT: Rule =
     Rule { code: "S501", name: "interrupted-prompt", severity: Severity::Info, fix: None, since: "0.1.0" };
@@ -21,7 +20,7 @@ pub(super) static INTERRUPTED_TURN: Rule =
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    if !matches!(session.shape, Shape::Main | Shape::Legacy) || is_closed(session) {
+    if !matches!(session.shape, Shape::Main | Shape::Legacy) || is_closed(context) {
         return;
     }
     let loader = session.dialect.loader();
@@ -29,10 +28,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let (n, finding) = match interruption {
         Interruption::None => return,
         Interruption::Prompt(n) => {
-            let what = match session.dialect {
-                Dialect::Sid => "interrupted_prompt: taken off the history and offered again",
-                _ => "the prompt comes back, and the next one follows it",
-            };
+            let what = context.agent.store_words().open_prompt;
             (*n, INTERRUPTED_PROMPT.at(context.place(*n)).effect(format!("{loader}: {what}")))
         }
         Interruption::Turn(n, _) => {
@@ -53,7 +49,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
 }
 
 /// Whether the person had the last word in another way: an interrupt, or a command of the client's own.
-fn is_closed(session: &Session) -> bool {
-    const CLOSES: u64 = flag::INTERRUPT | flag::LOCAL_COMMAND | flag::COMPACT_SUMMARY;
-    session.dialect != Dialect::Sid && session.chain.messages.last().is_some_and(|&n| session.record(n).any(CLOSES))
+fn is_closed(context: &Context<'_>) -> bool {
+    let (session, closing) = (context.session, context.agent.closing());
+    session.chain.messages.last().is_some_and(|&n| session.record(n).any(closing))
 }

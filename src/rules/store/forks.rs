@@ -1,7 +1,6 @@
 //! Forks: is the session still there that one was forked from (S520), and was all of it copied (S527)?
 //!
-//! sid-code names the source's id, its last record and the number of messages; Claude Code the source's id on every
-//! copied record; pi the path of the source's file.
+//! An agent may name the source's id, its last record and the number of messages, or only the path of the source's file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -10,7 +9,6 @@ use super::World;
 use super::collect::Fork;
 use super::sample::Sample;
 use super::scan::scan_ids;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
 use crate::rules::counted;
 
@@ -64,7 +62,7 @@ fn source(world: &World<'_>, names: &HashMap<(u32, Vec<u8>), u32>, store: u32, o
     if let Some(id) = fork.source {
         return world.aliases.files_by_hash(store, id).find(|n| *n != own);
     }
-    // pi: a path, perhaps of another machine; the names of its files are unique
+    // A path, perhaps of another machine; names of files are unique where paths are named.
     let name = Path::new(&fork.named).file_name().or_else(|| fork.named.rsplit('\\').next().map(AsRef::as_ref))?;
     names.get(&(store, name.as_encoded_bytes().to_vec())).copied()
 }
@@ -77,7 +75,7 @@ fn incomplete(
     source: Option<u32>,
     budget: &mut u64,
 ) -> Option<Finding> {
-    let loader = Dialect::Sid.loader();
+    let loader = world.agent(world.discovery.files.get(file as usize)?)?.dialect().loader();
     let finding = || INCOMPLETE_FORK.at(Place::line(u64::from(fork.line))).path(&world.path(file));
     if let Some((announced, here)) = fork.messages.filter(|(announced, here)| here < announced) {
         return Some(
@@ -96,7 +94,7 @@ fn incomplete(
     let entry = &world.discovery.files[source as usize];
     *budget = budget.checked_sub(entry.size)?;
     let opened = world.discovery.open(entry).ok()?;
-    let hits = scan_ids(&opened, entry.dialect, HashSet::from([tail.short()]), true).ok()?;
+    let hits = scan_ids(&opened, world.agent(entry)?.id_key(), HashSet::from([tail.short()]), true).ok()?;
     hits.is_empty().then(|| {
         finding()
             .effect(format!("{loader} does not check it: the source has lost its end, or is another"))

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Deserialize;
 
-use super::{NAMED, World, alias};
+use super::{NAMED, World};
 use crate::dialect::Dialect;
 use crate::finding::{Place, Rule, Severity};
 use crate::record::time;
@@ -88,16 +88,10 @@ pub(super) fn check(world: &mut World<'_>) {
     }
 }
 
-/// Claude Code's `sessions-index.json`; only what is compared.
-#[derive(Deserialize)]
-struct Index {
-    entries: Vec<Row>,
-}
-
-#[derive(Deserialize)]
+/// A row of an agent's list of sessions; only what is compared.
+#[derive(Deserialize, Default, Debug)]
 #[serde(rename_all = "camelCase", default)]
-#[derive(Default)]
-struct Row {
+pub struct Row {
     session_id: Option<String>,
     session_file: Option<String>,
 }
@@ -118,19 +112,11 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
                 continue;
             }
         };
-        let openclaw = file.dialect.is_some_and(Dialect::is_pi);
-        let rows = if openclaw {
-            serde_json::from_slice::<BTreeMap<String, Row>>(&bytes).map(|rows| rows.into_values().collect())
-        } else {
-            serde_json::from_slice::<Index>(&bytes).map(|index| index.entries)
-        };
-        let dialect = if openclaw { Dialect::Openclaw } else { Dialect::Claude };
-        let effect = match dialect {
-            Dialect::Openclaw => format!("{} goes by it", dialect.loader()),
-            _ => format!("{} does not read it; clients before 2.1.30 did", dialect.loader()),
-        };
+        let Some(agent) = world.agent(&file) else { continue };
+        let dialect = agent.dialect();
+        let effect = format!("{} {}", dialect.loader(), agent.store_words().stale_list);
         let finding = STALE_INDEX.at(Place::default()).path(&path).effect(effect);
-        let rows: Vec<Row> = match rows {
+        let rows = match agent.list_rows(&bytes) {
             Ok(rows) => rows,
             Err(e) => {
                 let why = if bytes.is_empty() { "is empty".to_owned() } else { format!("cannot be read: {e}") };
@@ -153,7 +139,7 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
             let Some(name) = names(row) else { continue };
             if !here.contains(name.as_bytes()) {
                 let id = row.session_id.clone().unwrap_or(name);
-                let hash = alias::hash(Some(dialect), id.as_bytes());
+                let hash = world.agents.hash(Some(dialect), id.as_bytes());
                 if world.aliases.files_by_hash(store, hash).next().is_none() {
                     gone.entry((store, dialect)).or_default().add(hash, id.as_bytes(), from::INDEX);
                 }
@@ -188,11 +174,8 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
 fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::History).cloned().collect();
     for file in files {
-        let dialect = match world.layout(&file) {
-            Some(Layout::SidHome) => Dialect::Sid,
-            Some(Layout::ClaudeHome) => Dialect::Claude,
-            _ => continue,
-        };
+        let home = world.layout(&file).filter(|layout| layout.is_home());
+        let Some(dialect) = home.and_then(Layout::dialect) else { continue };
         let Some(store) = world.aliases.store(world.discovery, &file).filter(|s| world.is_whole(*s)) else { continue };
         let slot = gone.entry((store, dialect)).or_default();
         if let Err(e) = history(world, &file, store, dialect, slot) {
@@ -215,7 +198,7 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, go
         };
         // absent in rows of old clients
         let Some(id) = row.get("sessionId").and_then(|v| v.text()).filter(|id| !id.is_empty()) else { continue };
-        let hash = alias::hash(Some(dialect), id.as_bytes());
+        let hash = world.agents.hash(Some(dialect), id.as_bytes());
         if world.aliases.files_by_hash(store, hash).next().is_some()
             || world.aliases.is_registered(store, dialect, id.as_bytes())
         {
@@ -233,18 +216,16 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, go
 /// Folders of checkpoints and backups, which bear the session's id.
 fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     for folder in &world.discovery.folders {
-        let dialect = match folder.layout {
-            Layout::SidCheckpoint => Dialect::Sid,
-            Layout::ClaudeBackup => Dialect::Claude,
-            _ => continue,
-        };
+        let agent = folder.layout.dialect().and_then(|dialect| world.agents.of(dialect));
+        let Some(agent) = agent.filter(|agent| agent.keeps_files_of_a_session(folder.layout)) else { continue };
+        let dialect = agent.dialect();
         let (Some(store), Some(name)) = (world.aliases.store_of_root(folder.root), folder.path.file_name()) else {
             continue;
         };
         let id = name.as_encoded_bytes();
         if !world.aliases.has(store, dialect, id) && !world.aliases.is_registered(store, dialect, id) {
             let slot = gone.entry((store, dialect)).or_default();
-            slot.add(alias::hash(Some(dialect), id), id, from::CHECKPOINTS);
+            slot.add(world.agents.hash(Some(dialect), id), id, from::CHECKPOINTS);
         }
     }
 }

@@ -4,30 +4,27 @@
 //! [`check`] says what one session alone shows: `ending`, `clock`, `marks`, `foreign`, `queue`, `names`, and of `lists`
 //! whether the agent's own list shows it. While sessions are read, [`StoreCollector`] keeps what is needed of each
 //! (`collect`, `sample`); when all were read, [`check_store`] looks at the store as a whole: `cleanup`, `beside`,
-//! `copies`, `forks`, `known`. `alias` joins the layers, `view` is how sid-code's list and clean-up see a file.
+//! `copies`, `forks`, `known`, and the agent at what only its own stores can have. `alias` joins the layers.
 //!
 //! Of a single file that a person passed only what its own facts show is judged: nothing beside it is read but the
 //! settings that decide about its deletion. Whether checkpoints fit their sessions is left to the checkpoint rules, how
 //! the records of one file hang together to `chain`.
 
+pub mod agent;
 pub mod alias;
-mod beside;
-mod cleanup;
+pub(crate) mod beside;
+pub(crate) mod cleanup;
 mod clock;
-mod collect;
+pub(crate) mod collect;
 mod copies;
 mod ending;
-mod folders;
-mod foreign;
 mod forks;
-mod known;
+pub(crate) mod known;
 mod lists;
-mod marks;
-mod names;
-mod queue;
+pub(crate) mod marks;
+pub(crate) mod names;
 mod sample;
 mod scan;
-mod view;
 
 use std::collections::HashSet;
 use std::io;
@@ -35,10 +32,11 @@ use std::path::PathBuf;
 
 use super::{Collector, Context};
 use crate::dialect::Dialect;
-use crate::finding::{Finding, Place, Rule};
+use crate::finding::{Finding, Place, Rule, Severity};
 use crate::rules::agent::Judged;
-use crate::store::{Discovery, FileEntry, FileKind, Layout, Registration};
+use crate::store::{Discovery, FileEntry, FileKind, Layout, Part, Registration};
 
+use agent::Judges;
 pub use alias::Aliases;
 pub use collect::{MissingParent, SessionNote, StoreCollector};
 
@@ -51,7 +49,7 @@ pub static RULES: &[&Rule] = &[
     &marks::REPEATED_START,
     &names::ID_DIFFERS_FROM_NAME,
     &names::WRONG_FOLDER,
-    &foreign::FOREIGN_RECORDS,
+    &FOREIGN_RECORDS,
     &marks::VERSION_CONTRADICTION,
     &marks::UNFINISHED_SIDECHAIN,
     &beside::ORPHAN_SIDECHAIN,
@@ -66,7 +64,7 @@ pub static RULES: &[&Rule] = &[
     &forks::MISSING_FORK_SOURCE,
     &clock::CLOCK_BACKWARDS,
     &known::STALE_INDEX,
-    &queue::LOST_PROMPT,
+    &LOST_PROMPT,
     &copies::SHARED_RECORD,
     &beside::EVIDENCE_OVERFLOW,
     &beside::CONFLICTING_INTENTS,
@@ -74,18 +72,23 @@ pub static RULES: &[&Rule] = &[
     &marks::REPAIRED_RECORD,
 ];
 
+pub(crate) static FOREIGN_RECORDS: Rule =
+    Rule { code: "S508", name: "foreign-records", severity: Severity::Error, fix: None, since: "0.1.0" };
+
+pub(crate) static LOST_PROMPT: Rule =
+    Rule { code: "S523", name: "lost-prompt", severity: Severity::Warning, fix: None, since: "0.1.0" };
+
 /// So many names are given in one fact.
-const NAMED: usize = 20;
+pub(crate) const NAMED: usize = 20;
 
 /// Finds in one session what it shows alone.
 pub fn check(context: &Context<'_>, found: &mut Collector) {
     ending::check(context, found);
     marks::check(context, found);
     names::check(context, found);
-    foreign::check(context, found);
     lists::check(context, found);
     clock::check(context, found);
-    queue::check(context, found);
+    context.agent.check_session(context, found);
 }
 
 /// What the store as a whole shows.
@@ -119,17 +122,17 @@ pub fn check_store(
     collected: StoreCollector,
     registrations: &[Registration],
     now: i64,
-    agent_of: fn(Dialect) -> &'static dyn Judged,
 ) -> StoreReport {
+    let agents = collected.agents();
     let collected = collected.finish();
     let mut sample = collected.sample;
-    let aliases = Aliases::new(discovery, &collected.notes, registrations);
+    let aliases = Aliases::new(discovery, &collected.notes, registrations, agents);
     let mut world = World {
         discovery,
         notes: &collected.notes,
         registrations,
         now,
-        agent_of,
+        agents,
         aliases: &aliases,
         whole: HashSet::new(),
         report: StoreReport::default(),
@@ -140,8 +143,9 @@ pub fn check_store(
         .filter_map(|(n, _)| aliases.store_of_root(n))
         .collect();
     world.sessions();
-    cleanup::check(&mut world);
-    folders::check(&mut world);
+    for agent in agents.iter() {
+        agent.check_store(&mut world);
+    }
     beside::check(&mut world);
     copies::check(&mut world, &mut sample);
     forks::check(&mut world, &mut sample);
@@ -154,14 +158,14 @@ pub fn check_store(
 }
 
 /// What store rules look at, and what they found.
-struct World<'a> {
-    discovery: &'a Discovery,
-    notes: &'a [SessionNote],
+#[derive(Debug)]
+pub struct World<'a> {
+    pub(crate) discovery: &'a Discovery,
+    pub(crate) notes: &'a [SessionNote],
     registrations: &'a [Registration],
-    now: i64,
-    /// What answers for an agent, where a file is read again.
-    agent_of: fn(Dialect) -> &'static dyn Judged,
-    aliases: &'a Aliases,
+    pub(crate) now: i64,
+    agents: Judges,
+    pub(crate) aliases: &'a Aliases,
     /// The stores of which a whole home was read.
     whole: HashSet<u32>,
     report: StoreReport,
@@ -169,7 +173,7 @@ struct World<'a> {
 
 impl World<'_> {
     /// Adds a finding, of one session or of none; what is returned may be added to.
-    fn add(&mut self, file: Option<u32>, finding: Finding) -> &mut Finding {
+    pub(crate) fn add(&mut self, file: Option<u32>, finding: Finding) -> &mut Finding {
         let all = &mut self.report.findings;
         all.push((file, finding));
         let last = all.len() - 1;
@@ -177,43 +181,53 @@ impl World<'_> {
     }
 
     /// A file that had to be read and could not.
-    fn unreadable(&mut self, path: PathBuf, e: &io::Error) {
+    pub(crate) fn unreadable(&mut self, path: PathBuf, e: &io::Error) {
         self.report.errors.push((path, format!("cannot be read: {e}")));
     }
 
-    fn note(&self, file: u32) -> Option<&SessionNote> {
+    pub(crate) fn note(&self, file: u32) -> Option<&SessionNote> {
         self.notes.binary_search_by_key(&file, |note| note.file).ok().map(|at| &self.notes[at])
     }
 
-    fn layout(&self, file: &FileEntry) -> Option<Layout> {
+    pub(crate) fn layout(&self, file: &FileEntry) -> Option<Layout> {
         self.discovery.folder(file).map(|folder| folder.layout)
+    }
+
+    /// Which part of its agent's store the file's folder is.
+    pub(crate) fn part(&self, file: &FileEntry) -> Option<Part> {
+        self.layout(file)?.part()
+    }
+
+    /// Whose a file is.
+    pub(crate) fn agent(&self, file: &FileEntry) -> Option<&'static dyn Judged> {
+        self.agents.of(file.dialect?)
     }
 
     fn path(&self, file: u32) -> PathBuf {
         self.discovery.files.get(file as usize).map(|f| self.discovery.path(f)).unwrap_or_default()
     }
 
-    fn path_text(&self, file: u32) -> String {
+    pub(crate) fn path_text(&self, file: u32) -> String {
         self.path(file).to_string_lossy().into_owned()
     }
 
     /// Whether a person passed the file itself: then nothing beside it was read.
-    fn is_single(&self, file: u32) -> bool {
+    pub(crate) fn is_single(&self, file: u32) -> bool {
         let root = self.discovery.files.get(file as usize).and_then(|f| self.discovery.root(f));
         root.is_some_and(|root| matches!(root.layout, Layout::File | Layout::Stdin))
     }
 
     /// Whether a whole home was read.
-    fn is_whole(&self, store: u32) -> bool {
+    pub(crate) fn is_whole(&self, store: u32) -> bool {
         self.whole.contains(&store)
     }
 
     /// The agent's home that a store is.
-    fn home(&self, store: u32) -> Option<PathBuf> {
+    pub(crate) fn home(&self, store: u32) -> Option<PathBuf> {
         self.discovery.roots.get(store as usize)?.store.clone()
     }
 
-    fn store_path(&self, store: u32) -> PathBuf {
+    pub(crate) fn store_path(&self, store: u32) -> PathBuf {
         self.discovery
             .roots
             .get(store as usize)
@@ -233,7 +247,7 @@ impl World<'_> {
     }
 
     /// A side file that is read whole: a list, an intent.
-    fn read_small(&self, file: &FileEntry) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_small(&self, file: &FileEntry) -> io::Result<Vec<u8>> {
         const LONGEST: u64 = 64 << 20;
         let bytes = self.discovery.open(file)?.read_range(0, LONGEST)?;
         Ok(bytes.strip_prefix(b"\xef\xbb\xbf").map(<[u8]>::to_vec).unwrap_or(bytes))
@@ -242,8 +256,9 @@ impl World<'_> {
     /// The first of these records in a file, for its place.
     fn find_first(&self, file: u32, ids: Vec<u64>) -> Option<scan::Hit> {
         let entry = self.discovery.files.get(file as usize)?;
+        let key = self.agent(entry)?.id_key();
         let source = self.discovery.open(entry).ok()?;
-        scan::scan_ids(&source, entry.dialect, ids.into_iter().collect(), true).ok()?.into_iter().next()
+        scan::scan_ids(&source, key, ids.into_iter().collect(), true).ok()?.into_iter().next()
     }
 
     /// What the notes hold ready: sessions in the wrong folder (S507), and those without an end mark (S503).
@@ -264,11 +279,12 @@ impl World<'_> {
         }
         for (store, (first, count, live)) in endless {
             let single = self.is_single(first).then_some(first);
+            let loader = self.discovery.files[first as usize].dialect.map_or("", Dialect::loader);
             let path = single.map_or_else(|| self.store_path(store), |n| self.path(n));
             let finding = marks::NO_SESSION_END
                 .at(Place::default())
                 .path(&path)
-                .effect(format!("{} does not ask for it", Dialect::Sid.loader()))
+                .effect(format!("{loader} does not ask for it"))
                 .fact("sessions", count)
                 .fact("live", live)
                 .count(count);

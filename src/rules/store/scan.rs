@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::io;
 
-use crate::dialect::Dialect;
 use crate::record::facts::Id;
 use crate::record::json::decode;
 use crate::store::Source;
@@ -22,17 +21,13 @@ pub(super) struct Hit {
     pub(super) id: Text,
 }
 
-/// The first record of each wanted id (64 bits of its hash), in file order; or only the first of them all.
-pub(super) fn scan_ids(
-    source: &Source,
-    dialect: Option<Dialect>,
-    mut wanted: HashSet<u64>,
-    only_first: bool,
-) -> io::Result<Vec<Hit>> {
+/// The first record of each wanted id (64 bits of its hash), in file order; or only the first of them all. `key` is that
+/// of the id, quoted.
+pub(super) fn scan_ids(source: &Source, key: &str, mut wanted: HashSet<u64>, only_first: bool) -> io::Result<Vec<Hit>> {
     /// No agent's ids are longer.
     const LONGEST: usize = 256;
-    let key: &[u8] = if dialect.is_some_and(Dialect::is_pi) { b"\"id\":" } else { b"\"uuid\":" };
-    let finder = memchr::memmem::Finder::new(key);
+    let key = format!("{key}:");
+    let finder = memchr::memmem::Finder::new(&key);
     let mut hits = Vec::new();
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {
@@ -61,7 +56,7 @@ mod tests {
     fn records_are_found_by_their_ids() {
         let text = "{\"uuid\":\"a\",\"x\":\"\\\"uuid\\\":\\\"b\\\"\"}\n\n{\"parentUuid\":\"c\",\"uuid\": \"b\"}\n";
         let wanted = [Id::of(b"b").short(), Id::of(b"c").short()].into();
-        let hits = scan_ids(&Source::from_bytes(text), Some(Dialect::Claude), wanted, false).unwrap();
+        let hits = scan_ids(&Source::from_bytes(text), "\"uuid\"", wanted, false).unwrap();
         let places: Vec<_> = hits.iter().map(|h| (h.line, h.id.lossy())).collect();
         assert_eq!(places, [(3, "b".to_owned())]);
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use sid_audit::agents;
 use sid_audit::commit::tidy::{CAP, Stays, Swept};
 use sid_audit::commit::{Error, Run, Splice, Undo, output};
 
@@ -134,14 +135,17 @@ fn reports_never_lie_in_a_store() {
     let house = House::new();
     let store = house.store();
     let report = house.root.join("report.json");
-    output::write(&report, &[&store], b"one").unwrap();
+    output::write(&report, &[&store], agents::HOMES, b"one").unwrap();
     fs::set_permissions(&report, fs::Permissions::from_mode(0o640)).unwrap();
-    output::write(&report, &[&store], b"two").unwrap();
+    output::write(&report, &[&store], agents::HOMES, b"two").unwrap();
     assert_eq!(fs::read(&report).unwrap(), b"two");
     assert_eq!(fs::metadata(&report).unwrap().permissions().mode() & 0o777, 0o640);
 
     let inside = |path: &std::path::Path| {
-        assert!(matches!(output::write(path, &[&store], b"x"), Err(Error::InsideStore { .. })), "{path:?}");
+        assert!(
+            matches!(output::write(path, &[&store], agents::HOMES, b"x"), Err(Error::InsideStore { .. })),
+            "{path:?}"
+        );
     };
     inside(&store.join("r.json"));
     let session = house.session("s.jsonl", OLD);
@@ -149,24 +153,27 @@ fn reports_never_lie_in_a_store() {
     inside(&house.root.join("link"));
     symlink(&store, house.root.join("folder")).unwrap();
     inside(&house.root.join("folder/r.json"));
-    assert!(matches!(output::write(&store.join("r"), &[&session], b"x"), Err(Error::InsideStore { .. })));
+    assert!(matches!(
+        output::write(&store.join("r"), &[&session], agents::HOMES, b"x"),
+        Err(Error::InsideStore { .. })
+    ));
     assert_eq!(fs::read(&session).unwrap(), OLD);
 
     // A link is written through, a device is not replaced, a folder is an error.
     symlink(&report, house.root.join("latest")).unwrap();
-    output::write(&house.root.join("latest"), &[], b"three").unwrap();
+    output::write(&house.root.join("latest"), &[], agents::HOMES, b"three").unwrap();
     assert_eq!(fs::read(&report).unwrap(), b"three");
     assert!(fs::symlink_metadata(house.root.join("latest")).unwrap().is_symlink());
-    output::write(std::path::Path::new("/dev/null"), &[], b"x").unwrap();
+    output::write(std::path::Path::new("/dev/null"), &[], agents::HOMES, b"x").unwrap();
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
-    assert!(output::write(&house.root, &[], b"x").is_err());
+    assert!(output::write(&house.root, &[], agents::HOMES, b"x").is_err());
 }
 
 #[test]
 fn a_report_that_is_not_finished_leaves_nothing() {
     let house = House::new();
     let report = house.root.join("report.json");
-    let mut out = output::create(&report, &[]).unwrap();
+    let mut out = output::create(&report, &[], agents::HOMES).unwrap();
     out.write_all(b"half").unwrap();
     drop(out);
     assert!(!report.exists());
@@ -177,10 +184,10 @@ fn a_report_that_is_not_finished_leaves_nothing() {
 fn generated_pages_get_their_folder() {
     let house = House::new();
     let folder = house.root.join("man/man1");
-    output::write_generated(&folder, "a.1", b".TH").unwrap();
-    output::write_generated(&folder, "a.1", b".TH A").unwrap();
+    output::write_generated(&folder, "a.1", agents::HOMES, b".TH").unwrap();
+    output::write_generated(&folder, "a.1", agents::HOMES, b".TH A").unwrap();
     assert_eq!(fs::read(folder.join("a.1")).unwrap(), b".TH A");
-    assert!(output::write_generated(&folder, "../a.1", b"x").is_err());
+    assert!(output::write_generated(&folder, "../a.1", agents::HOMES, b"x").is_err());
 }
 
 /// An original whose entry is lost, or whose folder was copied, is found and goes on demand, a month later.

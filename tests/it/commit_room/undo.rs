@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use sid_audit::agents;
 use sid_audit::commit::manifest::State;
 use sid_audit::commit::{
     Error, Locked, Options, Proof, Refusal, Run, Splice, Stage, Standing, Undo, Undone, settle, swap,
@@ -120,9 +121,9 @@ fn elsewhere_works_whatever_became_of_the_session() {
     let (id, journal) = (out.id.run, house.journal());
     let check = |name: &str| {
         let to = house.root.join(name);
-        journal.undo_to(&id, None, &to).unwrap_or_else(|e| panic!("{name}: {e}"));
+        journal.undo_to(&id, None, &to, agents::HOMES).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!((fs::read(&to).unwrap(), dress(&to)), (OLD.to_vec(), was), "{name}");
-        assert!(matches!(journal.undo_to(&id, None, &to), Err(Error::Exists { .. })));
+        assert!(matches!(journal.undo_to(&id, None, &to, agents::HOMES), Err(Error::Exists { .. })));
     };
     check("as repaired");
     append(&path, b"{\"n\":4}\n");
@@ -147,7 +148,7 @@ fn elsewhere_works_whatever_became_of_the_session() {
     fs::remove_dir_all(journal.root().join("runs").join(&two.id.run)).unwrap();
     let undo_run = journal.list().unwrap().into_iter().find(|r| r.id > two.id.run).unwrap();
     fs::remove_dir_all(journal.root().join("runs").join(&undo_run.id)).unwrap();
-    let error = journal.undo_to(&id, None, &house.root.join("nowhere")).unwrap_err();
+    let error = journal.undo_to(&id, None, &house.root.join("nowhere"), agents::HOMES).unwrap_err();
     assert!(error.to_string().contains("nowhere whole"), "{error}");
     assert!(!house.root.join("nowhere").exists());
     fs::write(&out.kept, kept).unwrap();
@@ -166,7 +167,7 @@ fn a_damaged_way_back_is_noticed() {
     assert!(undo(&lock, &id).is_err());
     assert_eq!(fs::read(&path).unwrap(), NEW);
     // The original still exists whole, so it can be had elsewhere.
-    house.journal().undo_to(&id, None, &house.root.join("original")).unwrap();
+    house.journal().undo_to(&id, None, &house.root.join("original"), agents::HOMES).unwrap();
     assert_eq!(fs::read(house.root.join("original")).unwrap(), OLD);
 }
 
@@ -200,9 +201,9 @@ fn a_run_over_sixty_files_is_undone_whole_or_by_file() {
     assert_eq!(fs::read(&files[7]).unwrap(), OLD);
     lock.undo(&Undo { id: &format!("{id}/0009"), only: None, ..one }, &quick()).unwrap();
     assert_eq!(fs::read(&files[8]).unwrap(), OLD);
-    let several = house.journal().undo_to(&id, None, &house.root.join("x"));
+    let several = house.journal().undo_to(&id, None, &house.root.join("x"), agents::HOMES);
     assert!(matches!(several, Err(Error::Journal { .. })));
-    house.journal().undo_to(&id, Some(&files[3]), &house.root.join("x")).unwrap();
+    house.journal().undo_to(&id, Some(&files[3]), &house.root.join("x"), agents::HOMES).unwrap();
 
     // One file that cannot be undone stops all of them before any is touched.
     fs::write(&files[30], b"mine\n").unwrap();

@@ -4,6 +4,7 @@ use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
+use sid_audit::agents;
 use sid_audit::audit::repair::{self, FilePlan, Survey, back};
 use sid_audit::commit::{Journal, Run};
 use support::temp::{Temp, files_below, write};
@@ -42,7 +43,7 @@ impl House {
     }
 
     fn survey(&self, path: &Path, dry: bool, up_to: Fix) -> (sid_audit::store::Discovery, Survey) {
-        let discovery = discover(&[path.to_owned()], None, &Environment::default());
+        let discovery = discover(&[path.to_owned()], None, &Environment::default(), agents::HOMES);
         let survey = repair::survey(&discovery, &asked(dry, up_to), &Meter::default());
         assert!(survey.errors.is_empty() && survey.defects.is_empty(), "{:?} {:?}", survey.errors, survey.defects);
         (discovery, survey)
@@ -116,7 +117,7 @@ fn a_healthy_store_is_never_written() {
     pi::write_home(&temp.join(".pi/agent"));
     sid::write_home(&temp.join(".sid-code"));
     let before = looks(temp.path());
-    let discovery = discover(&[temp.path().to_owned()], None, &Environment::default());
+    let discovery = discover(&[temp.path().to_owned()], None, &Environment::default(), agents::HOMES);
     let survey = repair::survey(&discovery, &asked(false, Fix::Content), &Meter::default());
     assert!(survey.sessions > 60);
     let work: Vec<_> = survey.plans.iter().filter(|p| p.has_work()).map(|p| (&p.path, &p.answers)).collect();
@@ -148,7 +149,7 @@ fn a_run_over_sixty_files_is_taken_back_whole() {
     let one = &done.applied[0];
     std::fs::remove_file(&one.retained).unwrap();
     let elsewhere = house.temp.join("original");
-    house.journal().undo_to(&one.journal_id, None, &elsewhere).unwrap();
+    house.journal().undo_to(&one.journal_id, None, &elsewhere, agents::HOMES).unwrap();
     assert_eq!(std::fs::read(&elsewhere).unwrap(), before[one.path.strip_prefix(&home).unwrap()].0);
 
     let run = one.journal_id.split('/').next().unwrap();

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use sid_audit::agents;
 use sid_audit::audit::repair::{self, FilePlan, back};
 use sid_audit::commit::{Journal, Locked, Run};
 use support::temp::{Temp, write};
@@ -28,7 +29,7 @@ fn door() -> commit::Options {
 /// applied, or why nothing was.
 fn run(path: &Path, locked: &Locked) -> Result<repair::Applying, String> {
     let asked = asked();
-    let discovery = discover(&[path.to_owned()], Some(Dialect::Sid), &Environment::default());
+    let discovery = discover(&[path.to_owned()], Some(Dialect::Sid), &Environment::default(), agents::HOMES);
     let swept = locked.sweep(SystemTime::now(), true).unwrap();
     let known = back::Known::of(discovery.clone(), &asked);
     let late = back::bring_over(locked, &swept.remaining, &known, &door());

@@ -352,7 +352,7 @@ fn files(room: &str) -> Vec<Case> {
     for entry in std::fs::read_dir(fixtures(room)).unwrap() {
         let folder = entry.unwrap().path();
         let store = if folder.join("store").is_dir() { folder.join("store") } else { folder.clone() };
-        let discovery = discover(&[store], None, &Environment::default());
+        let discovery = discover(&[store], None, &Environment::default(), agents::HOMES);
         for file in discovery.files.iter().filter(|file| sid_audit::audit::is_session(file.kind)) {
             let (path, Some(dialect)) = (discovery.path(file), file.dialect) else { continue };
             let name = path.strip_prefix(fixtures("")).unwrap_or(&path).display().to_string();

@@ -1,8 +1,11 @@
 //! A checkpoint index counted again: snapshots and entries by where they stand between brackets.
+//!
+//! Not with serde_json: an index is read in pieces, for it may be larger than memory, and a reader of pieces that asks
+//! what kind of value comes next refuses half of a surrogate pair and a number beyond all others, which the agent reads.
 
 use std::io;
 
-use super::Sums;
+use crate::metrics::cross_check::Sums;
 use crate::metrics::scanner::{Event, Scanner, unescaped};
 use crate::store::Source;
 

@@ -10,18 +10,14 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Context;
-use crate::dialect::Dialect;
-use crate::finding::{Rule, Severity};
+use crate::finding::Severity;
 use crate::record::facts::{BlockKind, Kind, NO_TIME, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
 use crate::record::{again, time};
-use crate::rules::Collector;
+use crate::rules::store::LOST_PROMPT;
+use crate::rules::{Collector, Context};
 use crate::session::{Session, Shape};
-
-pub(super) static LOST_PROMPT: Rule =
-    Rule { code: "S523", name: "lost-prompt", severity: Severity::Warning, fix: None, since: "0.1.0" };
 
 /// What became of a prompt in the queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +42,7 @@ const LONGEST: u32 = 8 << 20;
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    if session.dialect != Dialect::Claude || session.shape != Shape::Main {
+    if session.shape != Shape::Main {
         return;
     }
     let facts = &session.facts;

@@ -1,65 +1,24 @@
-//! The last prompts of a session, each with the snapshot that a rewind to it goes to, and whether that brings the files
-//! back. Nothing of this stands in a transcript: sid-code keeps its rewind points in memory, Claude Code finds them by
-//! the prompt's id. They are put together here from the prompt's time, the ids that the session names, and the file layer.
+//! The last prompts of a session and the snapshots that a rewind to them goes to. sid-code keeps its rewind points in
+//! memory; they are put together here from the prompt's time, the ids that the session names, and the index.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use super::layers::{known_by, names_in, row};
-use crate::chain::shape::is_prompt;
-use crate::checkpoint::file_history::fold;
+use super::files::{CHANGES, known_by};
+use crate::checkpoint::anchors::Anchor;
 use crate::checkpoint::model::snapshot_number;
 use crate::checkpoint::moves::{Moves, Rewind};
 use crate::checkpoint::{Audit, Options};
-use crate::dialect::Dialect;
 use crate::record::again;
-use crate::record::facts::{Kind, NO_TIME, Record, flag};
+use crate::record::facts::{Kind, NO_TIME};
 use crate::record::value::Value;
 use crate::session::Session;
 use crate::store::Source;
 use crate::text::Text;
 
-/// sid-code keeps as many rewind points.
-pub const PROMPTS: usize = 30;
-
-/// A prompt, and what a rewind to it finds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Anchor {
-    /// The prompt's record.
-    pub record: u32,
-    /// The newest snapshot when it was typed; of Claude Code the prompt's own. None: there is none.
-    pub snapshot: Option<Text>,
-    /// Whether what it goes to was there and is gone: the snapshot (sid-code), or a backup that it names (Claude Code).
-    pub evicted: bool,
-    /// Files that a rewind to it has to bring back, and those of them that it would not; none where the file layer cannot
-    /// be seen.
-    pub files: Option<(u64, u64)>,
-}
-
-impl Anchor {
-    /// Whether every file that was changed later comes back as it was.
-    pub fn restorable(&self) -> Option<bool> {
-        self.files.map(|(_, lost)| lost == 0)
-    }
-}
-
-/// The last prompts on the adopted chain, oldest first. None where the agent keeps no file layer.
-///
-/// # Errors
-/// Whatever the system says while records or the file layer are read.
-pub fn anchors(session: &Session, store: Option<&Path>) -> io::Result<Option<Vec<Anchor>>> {
-    let typed = |r: &Record| is_prompt(&session.facts, r) && !r.has(flag::NOT_TYPED);
-    let prompts: Vec<u32> = session.chain.adopted.iter().copied().filter(|&n| typed(session.record(n))).collect();
-    let last = &prompts[prompts.len().saturating_sub(PROMPTS)..];
-    match session.dialect {
-        Dialect::Sid => sid(session, store, last).map(Some),
-        Dialect::Claude => claude(session, store, last).map(Some),
-        Dialect::Pi | Dialect::Openclaw => Ok(None),
-    }
-}
-
-fn sid(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Vec<Anchor>> {
+/// Each of these prompts.
+pub(super) fn of(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Vec<Anchor>> {
     let named = named_before(session)?;
     let layer = store.map(|store| index(store, session)).transpose()?.flatten();
     let moves = layer.as_ref().and_then(Moves::new);
@@ -99,7 +58,7 @@ fn sid(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<V
 
 /// The lines on which the session says that files were changed, in file order, with the last snapshot named there.
 fn named_before(session: &Session) -> io::Result<Vec<(u32, Option<Text>)>> {
-    let key = session.facts.names.find(b"file_changes");
+    let key = session.facts.names.find(CHANGES);
     let mut named = Vec::new();
     if key == 0 {
         return Ok(named);
@@ -123,31 +82,4 @@ fn index(store: &Path, session: &Session) -> io::Result<Option<Audit>> {
         return Ok(Some(audit).filter(|audit| audit.outcome.not_read().is_none()));
     }
     Ok(None)
-}
-
-fn claude(session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Vec<Anchor>> {
-    let mut rows = Vec::new();
-    for record in session.facts.records.iter().filter(|r| matches!(r.kind, Kind::FileSnapshot | Kind::FileDelta)) {
-        let text = again::text(&session.source, record)?;
-        rows.extend(Value::parse(&text).and_then(|v| row(&v, record.kind, u64::from(record.line))));
-    }
-    let history = fold(&rows);
-    let stem = session.path.file_stem().unwrap_or_default();
-    let backups = store.map(|store| store.join("file-history")).filter(|folder| folder.is_dir());
-    let there = backups.map(|folder| names_in(&folder.join(stem)));
-    let made = prompts.iter().map(|&n| {
-        let id = session.id(n);
-        let own = history.snapshots.iter().find(|(of, _)| Some(of) == id.as_ref());
-        let names =
-            || own.into_iter().flat_map(|(_, folded)| folded.files.values()).filter_map(|(b, _)| b.file_name.as_ref());
-        let lost = there.as_ref().map(|there| names().filter(|name| !there.contains(name)).count() as u64);
-        let files = own.map_or(0, |(_, folded)| folded.files.len() as u64);
-        Anchor {
-            record: n,
-            snapshot: own.map(|(of, _)| of.clone()),
-            evicted: lost.is_some_and(|lost| lost > 0),
-            files: own.and(lost).map(|lost| (files, lost)),
-        }
-    });
-    Ok(made.collect())
 }

@@ -5,21 +5,16 @@
 //! air: one that is linked to the session's own messages is a conversation that went on under a new id, as older
 //! clients and background copies have it. Hook rows may keep an earlier id, so only messages count.
 
-use super::Context;
 use crate::chain::graph::{MISSING, NO_PARENT};
-use crate::dialect::Dialect;
-use crate::finding::{Rule, Severity};
 use crate::record::facts::{Kind, Record, flag};
-use crate::rules::{Collector, counted};
+use crate::rules::store::FOREIGN_RECORDS;
+use crate::rules::{Collector, Context, counted};
 use crate::session::Shape;
 use crate::store::is_uuid;
 
-pub(super) static FOREIGN_RECORDS: Rule =
-    Rule { code: "S508", name: "foreign-records", severity: Severity::Error, fix: None, since: "0.1.0" };
-
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
-    if session.dialect != Dialect::Claude || session.shape != Shape::Main {
+    if session.shape != Shape::Main {
         return;
     }
     let facts = &session.facts;

@@ -12,11 +12,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    Definition, Disagreement, Flows, Impossible, MixedFigure, ModelUsage, SessionUsage, Source, Stocks, responses,
-};
-use crate::dialect::Dialect;
+use super::meter::input_means;
 use crate::metrics::figure::{Cost, Flow, Mixed, Stock};
+use crate::metrics::usage::{
+    Definition, Disagreement, FILE_COUNT, Flows, Impossible, MixedFigure, ModelUsage, SessionUsage, Source, Stocks,
+    prompt, settled,
+};
 use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
 use crate::record::json::Kind as Json;
@@ -95,9 +96,9 @@ pub(super) fn follow(session: &Session, usage: &mut SessionUsage) {
 }
 
 /// What sid-code's running totals grew by, at the record that says so. A total that fell began anew: all of it is new.
-pub(in crate::metrics) fn spent(session: &Session) -> Vec<(u32, Cost)> {
+pub(super) fn spent(session: &Session) -> Vec<(u32, Cost)> {
     let stats = session.facts.names.find(b"usage_stats");
-    if session.dialect != Dialect::Sid || session.shape != Shape::Main || stats == 0 {
+    if session.shape != Shape::Main || stats == 0 {
         return Vec::new();
     }
     // What cannot be is told where the totals are followed.
@@ -237,7 +238,7 @@ impl Followed {
         let flow = |n: Option<f64>| n.map(|n| Flow::new(n as u64));
         let stock = |n: Option<f64>| n.map(|n| Stock::new(n as u64));
         let definition = definition(&self.last, provider, &model);
-        responses::settled(ModelUsage {
+        settled(ModelUsage {
             model,
             source: Source::Snapshots,
             definition,
@@ -252,7 +253,7 @@ impl Followed {
 
 fn definition(totals: &ModelTotals, provider: &str, model: &str) -> Definition {
     let named = if totals.provider.is_empty() { provider } else { &totals.provider };
-    Definition::of_provider(named, model)
+    input_means(named, model)
 }
 
 /// Reads a record's value again from the file, noting figures that cannot be.
@@ -324,7 +325,7 @@ fn mixed(n: u32, name: &str, totals: &ModelTotals, provider: &str, usage: &mut S
         definition = Definition::Contradicted;
     }
     row.cache_read = Some(Flow::new(read));
-    let right = super::prompt(definition, row).and_then(|prompt| Flow::new(read).of(prompt));
+    let right = prompt(definition, row).and_then(|prompt| Flow::new(read).of(prompt));
     // After one request the sum is the last call's figure, and the division is right by chance.
     if right.is_some_and(|right| (right.value() - wrong.value()).abs() < 5e-4) {
         return;
@@ -371,7 +372,7 @@ fn file_changes(session: &Session, n: u32, record: &Record, usage: &mut SessionU
     if count != files as f64 {
         usage.note_disagreement(Disagreement {
             record: n,
-            what: super::FILE_COUNT,
+            what: FILE_COUNT,
             model: None,
             stored: count,
             parts: files as f64,

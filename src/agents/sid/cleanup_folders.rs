@@ -4,19 +4,17 @@
 //! folder of `checkpoints/` that was last changed more than 30 days ago, and then, oldest first, what is above 200 MB
 //! in total. The time is that of the *folder*, which writing into `index.json` in place does not touch: a session that
 //! was begun 31 days ago and used today loses its history. Only the starting process's own id is protected.
-//!
-//! Claude Code has no such rule: its backups stay when their session goes (`cleanup`).
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::World;
-use super::cleanup::{DAY_MS, DELETION_AHEAD, FILES};
 use crate::dialect::Dialect;
 use crate::finding::{Place, Severity};
 use crate::record::time;
 use crate::rules::counted;
-use crate::store::Layout;
+use crate::rules::store::World;
+use crate::rules::store::cleanup::{DAY_MS, DELETION_AHEAD, FILES};
+use crate::store::{Layout, Part};
 
 const MAX_AGE: i64 = 30 * DAY_MS;
 /// As its quota of one index, taken in binary.
@@ -31,7 +29,7 @@ struct Folder {
 }
 
 pub(super) fn check(world: &mut World<'_>) {
-    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::SidHome);
+    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::Of(Dialect::Sid, Part::Home));
     let mut checkpoints: Vec<_> = homes.filter_map(|root| Some(root.store.as_ref()?.join("checkpoints"))).collect();
     checkpoints.sort();
     checkpoints.dedup();
