@@ -3,39 +3,28 @@
 //!
 //! | file | what it answers |
 //! | --- | --- |
-//! | `stop` | where the conversation stopped by the agent's rule, what the agent does next, and where that rule errs |
+//! | [`stop`] | where the conversation stopped by the agent's rule |
 //! | [`ended`] | how the last run ended: end mark, process, crash snapshot; another question than where it stopped |
-//! | `states` | one line of the inventory: which state, what becomes of it, and the evidence |
-//! | `sid`, `goal`, `stored` | sid-code's states that stand in the session: metadata, the last of a key on the accepted chain |
-//! | `beside` | sid-code's states that stand beside it: sidechains, progress file, worktree binding |
-//! | `claude`, `pi` | the same questions to the other two |
+//! | [`states`] | one line of the inventory: which state, what becomes of it, and the evidence |
 //!
-//! sid-code's rules are restated from the behaviour of 3f3215144f68. Claude Code's client is closed: what is said of it is
-//! what its rows say by the rule that the last one counts, and `unknown` where no open reader shows what becomes of them.
-//! What cleaning drops and what the model is shown come from `request`, so that `scan`, `chain` and this command cannot
+//! Which states an agent has, what becomes of each, and where its rules err, the agent says ([`agent::Resume`]). What
+//! cleaning drops and what the model is shown come from `request`, so that `scan`, `chain` and this command cannot
 //! disagree.
 
 pub mod agent;
-mod beside;
-mod claude;
 pub mod ended;
-mod goal;
-mod pi;
-mod sid;
 pub mod states;
-mod stop;
-mod stored;
+pub mod stop;
 
 use std::path::Path;
 
 use crate::chain::{Refusal, Stop};
-use crate::dialect::Dialect;
 use crate::request::{CleanupPass, Request, tail};
-use crate::session::{Session, Shape};
+use crate::session::Session;
 use crate::store::Registration;
 use crate::store::meter::Meter;
 use agent::Resume;
-pub use ended::Ended;
+pub use ended::{EndMark, Ended};
 pub use states::{Outcome, State};
 
 /// What lies around a session, as far as it is known.
@@ -113,24 +102,28 @@ pub struct SafeTail {
     pub messages: usize,
 }
 
+impl Fallen {
+    /// What a pass dropped.
+    pub(crate) fn by(pass: CleanupPass, request: &Request) -> Fallen {
+        let (messages, blocks, records) = request.dropped_by(pass);
+        Fallen { name: pass.name(), messages, blocks, records }
+    }
+}
+
 /// Predicts what a resume of this session would do.
 pub fn predict(session: &Session, request: &Request, around: Around<'_>) -> Prediction {
-    let why_not = why_not(session);
+    let agent = around.agent;
+    let why_not = agent.comes_to_nothing(session).or_else(|| why_not(session));
     let loadable = why_not.is_none();
     let refused = why_not.or_else(|| gives_up(session, request));
-    let states = match session.dialect {
-        Dialect::Sid => sid::states(session, request, around, refused.as_deref()),
-        Dialect::Claude => claude::states(session, around, refused.as_deref()),
-        Dialect::Pi | Dialect::Openclaw => pi::states(session, request, refused.as_deref()),
-    };
     Prediction {
         loadable,
-        interruption: stop::stopped(session, request, refused.is_some()),
+        interruption: stop::stopped(session, request, agent, refused.is_some()),
         ended: ended::ended(session, around),
-        states,
-        layers: layers(session, request),
-        safe_tail: safe_tail(session, request, around.tail),
-        shown: safe_tail(session, request, None).messages,
+        states: agent.states(session, request, around, refused.as_deref()),
+        layers: agent.layers(request),
+        safe_tail: safe_tail(session, request, around, around.tail),
+        shown: safe_tail(session, request, around, None).messages,
         refused,
     }
 }
@@ -139,12 +132,9 @@ pub fn predict(session: &Session, request: &Request, around: Around<'_>) -> Pred
 fn why_not(session: &Session) -> Option<String> {
     let line = |n: u32| session.record(n).line;
     let chain = &session.chain;
-    Some(match (chain.refusal, session.shape) {
-        // `docs/formats/sid-code.md`, sections 3 and 4: no start record of a session in it, so the session loader
-        // returns null.
-        (_, Shape::Sidechain) => "a subagent's transcript: the session loader returns null for it".to_owned(),
-        (Some(Refusal::NothingParses), _) => "no line is JSON".to_owned(),
-        (Some(Refusal::NoStart), _) => {
+    Some(match chain.refusal? {
+        Refusal::NothingParses => "no line is JSON".to_owned(),
+        Refusal::NoStart => {
             let broken = match chain.stop {
                 Stop::MissingParent(n) | Stop::Repeat(n) | Stop::ParentBelow(n) => {
                     format!(": the way up from the last line breaks on line {}", line(n))
@@ -153,63 +143,24 @@ fn why_not(session: &Session) -> Option<String> {
             };
             format!("no start record with a session id among what the loader accepts{broken}")
         }
-        (Some(Refusal::Throws(n, why)), _) => format!("the loader throws on line {}: it {why}", line(n)),
-        (Some(Refusal::Raises(at, why)), _) => format!("the loader raises {why} on line {at}"),
-        (Some(Refusal::NoHeader), _) => "no readable header: the agent refuses the file".to_owned(),
-        (Some(Refusal::NeverReturns(n)), _) => {
-            format!("a loop of parents on line {}: the agent never returns", line(n))
-        }
-        (Some(Refusal::BadDocument(why)), _) => format!("the file {why}"),
-        (None, _) if session.dialect == Dialect::Claude && chain.messages.is_empty() => {
-            "no message on the chain that the loader takes".to_owned()
-        }
-        (None, _) => return None,
+        Refusal::Throws(n, why) => format!("the loader throws on line {}: it {why}", line(n)),
+        Refusal::Raises(at, why) => format!("the loader raises {why} on line {at}"),
+        Refusal::NoHeader => "no readable header: the agent refuses the file".to_owned(),
+        Refusal::NeverReturns(n) => format!("a loop of parents on line {}: the agent never returns", line(n)),
+        Refusal::BadDocument(why) => format!("the file {why}"),
     })
 }
 
-/// Why a session that loads is given up all the same: sid-code's cleaning walks every content without looking first.
+/// Why a session that loads is given up all the same.
 fn gives_up(session: &Session, request: &Request) -> Option<String> {
     let throws = request.throws?;
     let line = session.record(throws).line;
     Some(format!("the cleaning throws on line {line}, whose content is no list: the agent ends with an error"))
 }
 
-/// The layers of the agent; the unanswered prompt that is taken off is no layer of its own.
-fn layers(session: &Session, request: &Request) -> Vec<Fallen> {
-    let fallen = |layer: CleanupPass| {
-        let (messages, blocks, records) = request.dropped_by(layer);
-        Fallen { name: layer.name(), messages, blocks, records }
-    };
-    match session.dialect {
-        Dialect::Sid => {
-            // The first is there for later formats and does nothing yet.
-            let first = Fallen { name: "legacy-format", messages: 0, blocks: 0, records: Vec::new() };
-            let others = [
-                CleanupPass::PermissionMode,
-                CleanupPass::OpenCalls,
-                CleanupPass::ThinkingOnly,
-                CleanupPass::Empty,
-                CleanupPass::Nameless,
-            ];
-            std::iter::once(first).chain(others.map(fallen)).collect()
-        }
-        Dialect::Claude => Vec::new(),
-        Dialect::Pi | Dialect::Openclaw => vec![fallen(CleanupPass::FailedTurns)],
-    }
-}
-
-fn safe_tail(session: &Session, request: &Request, asked: Option<usize>) -> SafeTail {
+fn safe_tail(session: &Session, request: &Request, around: Around<'_>, asked: Option<usize>) -> SafeTail {
     let count = request.cleaned_count();
-    let asked = asked.unwrap_or_else(|| own_tail(session, count));
+    let asked = asked.unwrap_or_else(|| around.agent.tail(session, count));
     let start = tail::safe_tail(&session.facts, request, asked);
     SafeTail { asked, start, messages: count - start }
-}
-
-/// The tail that the agent itself takes: sid-code shows all of a short history, the others trim nothing on a resume.
-fn own_tail(session: &Session, count: usize) -> usize {
-    match session.dialect {
-        Dialect::Sid if count > tail::SHOWN_WHOLE && session.has_summary() => tail::TAIL_WITH_SUMMARY,
-        Dialect::Sid if count > tail::SHOWN_WHOLE => tail::TAIL_ALONE,
-        _ => count,
-    }
 }

@@ -53,18 +53,18 @@ pub struct State {
 
 impl State {
     /// A state without evidence.
-    pub(super) fn new(name: &'static str, outcome: Outcome, note: impl Into<String>) -> Self {
+    pub(crate) fn new(name: &'static str, outcome: Outcome, note: impl Into<String>) -> Self {
         State { name, outcome, path: None, line: None, note: Some(note.into()) }
     }
 
     /// The same, decided on this line.
-    pub(super) fn at(mut self, line: impl Into<Option<u32>>) -> Self {
+    pub(crate) fn at(mut self, line: impl Into<Option<u32>>) -> Self {
         self.line = line.into();
         self
     }
 
     /// The same, decided by this file.
-    pub(super) fn by(mut self, path: impl Into<PathBuf>) -> Self {
+    pub(crate) fn by(mut self, path: impl Into<PathBuf>) -> Self {
         self.path = Some(path.into());
         self
     }
@@ -72,7 +72,7 @@ impl State {
 
 /// States of a session that is not brought back: what was stored in it or for it stays where it is. `free` are those
 /// that do not hang on the session.
-pub(super) fn not_reached(states: &mut [State], free: &[&str]) {
+pub(crate) fn not_reached(states: &mut [State], free: &[&str]) {
     for state in states.iter_mut().filter(|state| !free.contains(&state.name)) {
         if matches!(state.outcome, Outcome::Restored | Outcome::Normalised | Outcome::Ignored | Outcome::Final) {
             state.outcome = Outcome::Failed;
@@ -85,7 +85,7 @@ pub(super) fn not_reached(states: &mut [State], free: &[&str]) {
 const QUOTED: usize = 80;
 
 /// A name out of a session in quotes; a long one is cut.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((at, _)) => format!("'{}…'", &text[..at]),
         None => format!("'{text}'"),
@@ -93,12 +93,12 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// `1 item`, `3 items`.
-pub(super) fn counted(count: usize, what: &str) -> String {
+pub(crate) fn counted(count: usize, what: &str) -> String {
     crate::text::counted(count as u64, what)
 }
 
 /// Whether JavaScript's `trim` leaves nothing.
-pub(super) fn is_blank(text: &str) -> bool {
+pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::chain::Chain;
 use crate::chain::graph::Graph;
 use crate::dialect::{Dialect, Identity};
+use crate::predict::State;
 use crate::record::facts::{Block, Facts, Record};
 use crate::rules::store::agent::StoreWords;
 use crate::session::Session;
@@ -35,6 +36,8 @@ pub(super) struct Pi {
     leaf_records: bool,
     /// Where the two loaders differ.
     loader: LoaderRules,
+    /// Where their resumes differ.
+    resume: ResumeRules,
     /// What it does with what other agents' stores have, too.
     store_words: &'static StoreWords,
     /// Whether its list of sessions is an index of its own.
@@ -56,6 +59,19 @@ struct LoaderRules {
     edited: fn(&Session) -> HashMap<u32, Vec<Block>>,
     /// Whether a record without the key for its parent is broken.
     needs_parent_key: fn(&Record) -> bool,
+}
+
+/// What a resume of pi and of OpenClaw does each in its own way.
+#[derive(Debug)]
+struct ResumeRules {
+    /// How the leaf is found.
+    leaf: &'static str,
+    /// What becomes of context edits.
+    edits: fn(&Session) -> State,
+    /// What is put in for an open call.
+    made_up: &'static str,
+    /// What is said of the results of a failed turn, behind what is said of the turn.
+    results_of_failed: &'static str,
 }
 
 static PI_ITSELF: Identity = Identity {
@@ -81,6 +97,7 @@ pub(super) static PI: Pi = Pi {
     layout: &layout::PI,
     leaf_records: false,
     loader: load::PI,
+    resume: resume::PI,
     store_words: &rules_store::PI_WORDS,
     lists_by_index: false,
     unversioned_ids: "gives every entry a new id in file order when it opens it: branches are lost",
@@ -94,6 +111,7 @@ pub(super) static OPENCLAW: Pi = Pi {
     layout: &layout::OPENCLAW,
     leaf_records: true,
     loader: load::OPENCLAW,
+    resume: resume::OPENCLAW,
     store_words: &rules_store::OPENCLAW_WORDS,
     lists_by_index: true,
     unversioned_ids: "goes by the ids",

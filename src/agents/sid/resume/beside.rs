@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Around;
-use super::states::{Outcome, State, counted, is_blank, quoted};
+use crate::predict::Around;
+use crate::predict::states::{Outcome, State, counted, is_blank, quoted};
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;

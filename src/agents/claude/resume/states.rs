@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::Around;
-use super::states::{Outcome, State, counted, not_reached, quoted};
+use crate::predict::Around;
+use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
 use crate::record::again;
 use crate::record::facts::{BlockKind, Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;

@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::states::{Outcome, State, counted, not_reached, quoted};
-use crate::agents::pi::load as pi;
+use crate::agents::pi::{ResumeRules, load};
 use crate::chain::Stop;
-use crate::dialect::Dialect;
+use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
 use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::reread::Reread;
@@ -15,15 +14,17 @@ use crate::record::value::Value;
 use crate::request::Request;
 use crate::session::Session;
 
+const EDITS: &str = "context edits";
+
 /// The inventory of one session.
-pub(super) fn states(session: &Session, request: &Request, refused: Option<&str>) -> Vec<State> {
+pub(super) fn states(session: &Session, request: &Request, refused: Option<&str>, rules: &ResumeRules) -> Vec<State> {
     let entries = Entries::read(session);
     let mut states = vec![
         messages(session, request, refused),
-        leaf(session),
+        leaf(session, rules),
         model(session, &entries),
         thinking(session, &entries),
-        edits(session),
+        (rules.edits)(session),
         labels(session, &entries),
         name(&entries),
     ];
@@ -118,24 +119,23 @@ fn messages(session: &Session, request: &Request, refused: Option<&str>) -> Stat
     State::new(NAME, Outcome::Restored, format!("{} on the path from the leaf", counted(count, "message")))
 }
 
-/// pi stores no leaf: it is the last entry of the file, so a move without an append is lost. OpenClaw writes moves.
-fn leaf(session: &Session) -> State {
+fn leaf(session: &Session, rules: &ResumeRules) -> State {
     const NAME: &str = "leaf";
     let Some(leaf) = session.chain.leaf else {
         return State::new(NAME, Outcome::Missing, "the file holds no entry");
     };
     let line = session.record(leaf).line;
-    let (outcome, note) = match (session.chain.stop, session.dialect) {
-        (Stop::MissingParent(n), _) => {
+    let (outcome, note) = match session.chain.stop {
+        Stop::MissingParent(n) => {
             let note = format!("its path breaks on line {}: what is above is gone", session.record(n).line);
             (Outcome::Normalised, note)
         }
-        (Stop::Repeat(n), Dialect::Openclaw) => {
+        // pi never returns from it, so there is no path to tell of.
+        Stop::Repeat(n) if session.chain.refusal.is_none() => {
             let note = format!("its path comes back to itself on line {} and ends there", session.record(n).line);
             (Outcome::Normalised, note)
         }
-        (_, Dialect::Openclaw) => (Outcome::Restored, "as the last move or entry has it".to_owned()),
-        _ => (Outcome::Restored, "the last entry of the file; a move to another without an entry is lost".to_owned()),
+        _ => (Outcome::Restored, rules.leaf.to_owned()),
     };
     State::new(NAME, outcome, note).at(line)
 }
@@ -168,7 +168,7 @@ fn thinking(session: &Session, entries: &Entries) -> State {
 
 /// Headers of the first version told model and level.
 fn header_word(session: &Session, name: &'static str, key: &str) -> State {
-    let header = pi::header(&session.facts.records).map(|n| session.record(n));
+    let header = load::header(&session.facts.records).map(|n| session.record(n));
     let word = header.and_then(|r| Some((again::field(&session.source, r, &[key])?.lossy(), r.line)));
     match word {
         Some((word, line)) => {
@@ -179,23 +179,12 @@ fn header_word(session: &Session, name: &'static str, key: &str) -> State {
 }
 
 /// The latest edit of a target counts.
-fn edits(session: &Session) -> State {
-    const NAME: &str = "context edits";
-    let all: Vec<&Record> = session
-        .chain
-        .adopted
-        .iter()
-        .map(|&n| session.record(n))
-        .chain(session.facts.records.iter().filter(|_| session.dialect == Dialect::Openclaw))
-        .filter(|r| r.kind == Kind::ContextEdit)
-        .collect();
+pub(in crate::agents::pi) fn edits(session: &Session) -> State {
+    let path = session.chain.adopted.iter().map(|&n| session.record(n));
+    let all: Vec<&Record> = path.filter(|r| r.kind == Kind::ContextEdit).collect();
     let Some(last) = all.last().map(|r| r.line) else {
-        return State::new(NAME, Outcome::Missing, "nothing was edited");
+        return State::new(EDITS, Outcome::Missing, "nothing was edited");
     };
-    if session.dialect == Dialect::Openclaw {
-        let note = format!("{}; this agent walks past them", counted(all.len(), "edit"));
-        return State::new(NAME, Outcome::Ignored, note).at(last);
-    }
     let latest: HashMap<u64, &Record> = all.iter().map(|r| (r.target(), *r)).collect();
     let on_path: HashSet<u64> = session.chain.adopted.iter().map(|&n| session.record(n).id.short()).collect();
     let (mut omits, mut replaces, mut lost) = (0, 0, 0);
@@ -208,11 +197,23 @@ fn edits(session: &Session) -> State {
     }
     let note = format!("{} left out, {replaces} replaced", counted(omits, "target"));
     if lost == 0 {
-        return State::new(NAME, Outcome::Restored, note).at(last);
+        return State::new(EDITS, Outcome::Restored, note).at(last);
     }
     let note = format!("{note}, {lost} not on the path");
     let outcome = if omits + replaces == 0 { Outcome::Ignored } else { Outcome::Normalised };
-    State::new(NAME, outcome, note).at(last)
+    State::new(EDITS, outcome, note).at(last)
+}
+
+/// OpenClaw does not know them.
+pub(in crate::agents::pi) fn edits_passed_over(session: &Session) -> State {
+    let path = session.chain.adopted.iter().map(|&n| session.record(n));
+    let all = path.chain(&session.facts.records).filter(|r| r.kind == Kind::ContextEdit);
+    let lines: Vec<u32> = all.map(|r| r.line).collect();
+    let Some(&last) = lines.last() else {
+        return State::new(EDITS, Outcome::Missing, "nothing was edited");
+    };
+    let note = format!("{}; this agent walks past them", counted(lines.len(), "edit"));
+    State::new(EDITS, Outcome::Ignored, note).at(last)
 }
 
 fn labels(session: &Session, entries: &Entries) -> State {

@@ -1,8 +1,8 @@
 //! sid-code's goal: a JSON string inside JSON, read a second time by the agent. A goal that was reached, given up or
 //! cleared is at its end; one that cannot be read is left, with a line in the log and nothing for the user.
 
-use super::states::{Outcome, State, quoted};
 use super::stored::Stored;
+use crate::predict::states::{Outcome, State, quoted};
 use crate::record::json::{Grammar, Kind, Scratch, check};
 use crate::record::value::Value;
 

@@ -5,10 +5,11 @@
 //! What an environment variable, the configuration or the directory of the next start decides is not known here: the
 //! notes name it, and the outcome is that of a start in the session's own directory without such a variable.
 
-use super::states::{Outcome, State, counted, is_blank, not_reached, quoted};
 use super::stored::{Metadata, Stored, beside_messages};
-use super::{Around, beside, goal};
+use super::{beside, goal};
 use crate::chain::Mode;
+use crate::predict::Around;
+use crate::predict::states::{Outcome, State, counted, is_blank, not_reached, quoted};
 use crate::record::again;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
