@@ -4,12 +4,11 @@
 //! Under a hundred bytes stay for a clean session file, besides its entry in the discovery: a store may have a hundred
 //! thousand of them.
 
+mod attribute;
 mod driver;
-pub mod elsewhere;
 pub mod fields;
 mod files;
-mod join;
-pub mod keep;
+pub mod id_lookup;
 pub mod layers;
 pub mod library;
 mod live;
@@ -18,6 +17,7 @@ pub mod mend;
 #[cfg(feature = "repair")]
 pub mod repair;
 mod scan;
+pub mod summary;
 mod totals;
 
 use std::collections::{BTreeMap, BTreeSet};

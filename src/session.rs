@@ -11,7 +11,7 @@ use crate::chain::{Chain, Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
-use crate::record::{again, pass};
+use crate::record::{parse, reread};
 use crate::store::Source;
 use crate::store::meter::Meter;
 use crate::text::Text;
@@ -92,7 +92,7 @@ impl Session {
         if shape == Shape::Legacy {
             return Session::read_document(path, source, agent);
         }
-        let facts = pass::read(&source, agent, meter)?;
+        let facts = parse::read(&source, agent, meter)?;
         let shape = if agent.is_transcript(&facts) { Shape::Sidechain } else { shape };
         let (graph, chain) = (Graph::new(agent, &Facts::default()), Chain::none(None));
         Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None })
@@ -139,6 +139,6 @@ impl Session {
 
     /// A record's id as text.
     pub fn id(&self, n: u32) -> Option<Text> {
-        again::id(&self.source, self.record(n))
+        reread::id(&self.source, self.record(n))
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::files::{Depth, NOBODYS, open, read_session};
-use super::{keep, live};
+use super::{live, summary};
 use crate::agents::Agent;
 use crate::metrics::cross_check::Fault;
 use crate::session::Session;
@@ -180,7 +180,7 @@ impl Driver<'_> {
             return Ok(());
         }
         if let Some(folder) = self.discovery.folder(entry) {
-            keep::versions(&session, part.versions.entry(folder.root).or_default());
+            summary::versions(&session, part.versions.entry(folder.root).or_default());
         }
         visitor.session(&file, session, agent, &mut part.sum)
     }

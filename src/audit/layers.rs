@@ -130,7 +130,7 @@ pub fn indexes(discovery: &Discovery) -> Vec<u32> {
 /// What one session and its file layer say to each other. `store` is the home that the session lies in.
 ///
 /// # Errors
-/// Whatever the system says while the session's rows are read again.
+/// I/O errors of the session.
 pub fn of_session(
     session: &Session,
     agent: &dyn Judged,

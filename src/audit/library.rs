@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Depth, Options, Scan, is_session, read_session};
 use crate::agents;
-use crate::record::again;
 use crate::record::content::{self, Part};
+use crate::record::reread;
 use crate::request::Request;
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -56,6 +56,6 @@ impl Session {
     /// # Errors
     /// I/O errors of the file.
     pub fn content(&self, record: u32) -> io::Result<Vec<Part>> {
-        Ok(content::parts(&again::text(&self.source, self.record(record))?, self.agent))
+        Ok(content::parts(&reread::text(&self.source, self.record(record))?, self.agent))
     }
 }

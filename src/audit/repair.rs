@@ -4,27 +4,27 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | [`survey`](mod@survey) | one plan for each file that has something to repair |
-//! | [`guard`] | why a file is left alone |
+//! | [`in_use`] | why a file is left alone |
 //! | [`mod@apply`] | plans become files, through the one door |
 //! | [`decided`] | what became of what a person decided |
-//! | `left` | what is left, and what it would take |
+//! | `remaining` | what is left, and what it would take |
 //! | [`standing`] | what is still broken at the end |
-//! | [`told`] | what the journal is told: a line for its list, the autopsy |
-//! | [`world`] | the store around them, for the rules about stores |
-//! | [`back`] | repairs are taken back, late lines are brought over |
+//! | [`journal_note`] | what the journal is told: a line for its list, the autopsy |
+//! | [`store_context`] | the store around them, for the rules about stores |
+//! | [`mod@undo`] | repairs are taken back, late lines are brought over |
 //!
 //! How an edit is found is `repair`'s, how a file is replaced is `commit`'s; whom to ask and what to print is decided in
 //! `cli`. A plan that is kept holds no descriptor and no text of the file: a store may have thousands of damaged ones.
 
 pub mod apply;
-pub mod back;
 pub mod decided;
-pub mod guard;
-mod left;
+pub mod in_use;
+pub mod journal_note;
+mod remaining;
 pub mod standing;
+pub mod store_context;
 pub mod survey;
-pub mod told;
-pub mod world;
+pub mod undo;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,9 +39,9 @@ use crate::repair::text::Splice;
 use crate::session::Shape;
 
 pub use apply::{Applied, Applying, Failed, apply};
-pub use guard::Refused;
+pub use in_use::Refused;
+pub use store_context::Deletion;
 pub use survey::{Survey, survey};
-pub use world::Deletion;
 
 /// What a repair is asked for.
 #[derive(Clone, Debug)]

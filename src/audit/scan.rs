@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
 use super::files::{Depth, add_stdin, is_session, read_again};
 use super::{Options, Scan, SessionAudit, Totals};
-use super::{join, keep, layers, live, measure};
+use super::{attribute, layers, live, measure, summary};
 use crate::agents::{self, Agent};
 use crate::checkpoint::Options as IndexOptions;
 use crate::finding::{Finding, Severity};
@@ -68,7 +68,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     };
     errors.extend(report.errors.iter().cloned());
     errors.sort();
-    let mut store = join::join(&mut sessions, report, &discovery, &options.gate);
+    let mut store = attribute::attribute(&mut sessions, report, &discovery, &options.gate);
     touch_what_goes(&mut sessions, &store, &discovery);
     if !meter.stopped() {
         let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
@@ -199,13 +199,13 @@ impl Visitor for Scanning<'_> {
         let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live, self.options.now, self.options.places);
         let session = context.session;
-        let mut audit = keep::judge(file.n, &context, &self.options.gate);
+        let mut audit = summary::judge(file.n, &context, &self.options.gate);
         let store = self.discovery.root(file.entry).and_then(|root| root.store.as_deref());
         for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
             if self.options.gate.keeps(&finding) {
-                join::add(&mut audit, finding);
+                attribute::add(&mut audit, finding);
             }
         }
         if session.shape == Shape::Main {

@@ -11,9 +11,9 @@ use super::interrupt;
 use super::options::{Form, OneFile, Output, Policy, Reading};
 use super::status::Status;
 use crate::agents;
-use crate::audit::elsewhere::{self, Seen};
+use crate::audit::id_lookup::{self, Seen};
 use crate::audit::mend::{self, Again};
-use crate::audit::{self, PLACES, keep, layers};
+use crate::audit::{self, PLACES, layers, summary};
 use crate::chain::survey::{Gap, Survey};
 use crate::chain::{Chain, Mode, Stop, linear};
 use crate::checkpoint::anchors::{self, Anchor};
@@ -96,7 +96,7 @@ enum Reader {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let rule = arguments.autopsy.as_deref().map(finding_named).transpose()?;
@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let agent = agents::of_session(&session);
     let again = Again::of(&session, agent);
     let mut examined = Examined::of(session, agent);
-    let mut audit = keep::judge(0, &Context::new(&examined, live, now, PLACES), &gate);
+    let mut audit = summary::judge(0, &Context::new(&examined, live, now, PLACES), &gate);
     if mend::has_open(audit.findings(), &examined.session.path) {
         audit.try_mends(again.read(&meter)?, now, &meter)?;
     }
@@ -124,7 +124,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let survey = Survey::new(session.agent, &session.facts, &session.graph, &session.chain);
     let seen = seen_elsewhere(&input, session, &survey, arguments, &meter)?;
     let mut versions = BTreeSet::new();
-    keep::versions(session, &mut versions);
+    summary::versions(session, &mut versions);
     let tail = arguments.tail.map(|n| Tail::new(&session.facts, request, n as usize));
     let linear = arguments.compare.map(|_| linear::compare(&session.facts, &session.chain));
     let below = match input.discovery.files.first() {
@@ -260,7 +260,7 @@ fn command(path: &Path) -> String {
 
 /// Two records with one id and different content.
 fn conflict(session: &Session) -> Option<(u32, u32)> {
-    let text = |n: u32| crate::record::again::text(&session.source, session.record(n)).ok();
+    let text = |n: u32| crate::record::reread::text(&session.source, session.record(n)).ok();
     session.graph.repeats.iter().copied().find(|&(a, b)| {
         let (first, second) = (session.record(a), session.record(b));
         first.length != second.length || text(a) != text(b)
@@ -281,5 +281,5 @@ fn seen_elsewhere(
     let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
     let discovery =
         store::discover(&[store], arguments.reading.dialect, &Environment::of_process(agents::HOMES), agents::HOMES);
-    arguments.reading.with_jobs(|| elsewhere::seen_in(&discovery, &session.path, &wanted, meter))
+    arguments.reading.with_jobs(|| id_lookup::seen_in(&discovery, &session.path, &wanted, meter))
 }

@@ -47,7 +47,7 @@ const LONGEST_CATALOGUE: u64 = 16 * 1024 * 1024;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let more = arguments.catalogue.iter().map(|path| catalogue(path)).collect::<Result<_, _>>()?;
     let meter = interrupt::meter()?;

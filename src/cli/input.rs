@@ -57,7 +57,7 @@ impl Input {
     /// Reads the one session that was named.
     ///
     /// # Errors
-    /// What is no session, and whatever the system says.
+    /// When it is not one session of a known agent, or cannot be read.
     pub fn session(&mut self, named: &Path, meter: &Meter) -> anyhow::Result<Session> {
         if let Some(source) = &self.stdin {
             audit::add_stdin(&mut self.discovery, source);

@@ -61,7 +61,7 @@ enum Format {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
     let mut input = Input::find(&arguments.paths.paths, &arguments.reading)?;

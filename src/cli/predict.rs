@@ -10,7 +10,7 @@ use super::interrupt;
 use super::options::{Form, Format, OneFile, Output, Reading};
 use super::status::Status;
 use crate::agents;
-use crate::audit::{self, PLACES, keep};
+use crate::audit::{self, PLACES, summary};
 use crate::predict::{self, Around};
 use crate::report::{predict_json, predict_table};
 use crate::rules::gate::Gate;
@@ -40,7 +40,7 @@ pub struct Arguments {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
     let mut input = Input::find(std::slice::from_ref(&arguments.session.file), &arguments.reading)?;
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let examined = Examined::of(session, agent);
     let Examined { session, request, .. } = &examined;
     let context = Context::new(&examined, live, now, PLACES);
-    let audit = keep::judge(0, &context, &Gate::default());
+    let audit = summary::judge(0, &context, &Gate::default());
     let around = Around {
         store: input.discovery.roots.first().and_then(|root| root.store.as_deref()),
         registrations: &registrations,
@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return Ok(Status::Clean);
     }
     let mut versions = BTreeSet::new();
-    keep::versions(session, &mut versions);
+    summary::versions(session, &mut versions);
     let report =
         predict_json::Report { session, audit: &audit, prediction: &prediction, versions: &versions, taken_at: now };
     let mut out = arguments.output.open(&input.stores())?;

@@ -22,7 +22,7 @@ use super::options::{self, Form, Output, Reading};
 use super::status::Status;
 use crate::agents;
 use crate::audit::is_session_or_index;
-use crate::audit::repair::world::World;
+use crate::audit::repair::store_context::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
 use crate::commit::tidy::CAP;
 use crate::commit::{self, Journal, Run};
@@ -224,7 +224,7 @@ impl Arguments {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let does = arguments.yes || arguments.list || arguments.undo.is_some() || arguments.prune;
     if does && matches!(arguments.form.format, Format::Sarif | Format::Junit) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::scanner::{Event, Scanner, unescaped};
 use crate::record::facts::Id;
-use crate::record::hashed::ByHash;
+use crate::record::id_hasher::ByHash;
 
 /// How many paths are told apart; in a hostile store, or one whose keys are data, there are more. What is beyond is
 /// counted together.

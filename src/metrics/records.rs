@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::agent::Metering;
 use crate::record::facts::{BlockKind, Kind, Record, flag};
-use crate::record::hashed::ByHash;
+use crate::record::id_hasher::ByHash;
 use crate::session::{Session, Shape};
 
 /// How many names of one sort are counted apart; a hostile store may have any number.

@@ -81,7 +81,7 @@ pub enum Cut {
 pub enum Trouble {
     /// Bytes that are not UTF-8.
     NotUtf8,
-    /// A value nested [`super::pass::DEEPEST`] deep or deeper.
+    /// A value nested [`super::parse::DEEPEST`] deep or deeper.
     TooDeep,
 }
 

@@ -3,11 +3,11 @@
 use serde_json::Value as Json;
 
 use super::agent::{BlockField, Field, Records};
+use super::blocks::{member, said_by};
 use super::facts::BlockKind;
 use super::json::Kind;
 use super::keys::Keys;
 use super::value::Value;
-use super::view::{member, said_by};
 
 /// One part of a message.
 #[derive(Clone, PartialEq, Debug)]

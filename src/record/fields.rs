@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 use super::agent::{BlockField, Field, FieldTable, Slot};
-use super::hashed::ByHash;
+use super::id_hasher::ByHash;
 use super::json::Kind as Json;
 use super::keys::Keys;
 use super::value::Value;

@@ -1,7 +1,9 @@
-//! Records read a second time, many of them in file order: through a window, so that a million ids cost as many bytes
-//! read as the file has and not a million calls.
+//! Records read a second time, from the same descriptor, so that it is the same file: one by itself ([`text`], [`id`],
+//! [`field`]), or many in file order ([`Reread`]): through a window, so that a million ids cost as many bytes read as the
+//! file has and not a million calls.
 
-use super::again::string_end;
+use std::io;
+
 use super::agent::{Field, Records, Speaker};
 use super::facts::{Record, flag};
 use super::json::decode;
@@ -15,6 +17,48 @@ const WINDOW: usize = 256 * 1024;
 const ID: usize = 64;
 /// How far ahead of the last one a stretch may begin to be taken for the next of a row.
 const AHEAD: u64 = 64 * 1024;
+
+/// The record's text as the loader has it: its bytes, or with U+FFFD where they are not UTF-8.
+///
+/// # Errors
+/// I/O errors of the file.
+pub fn text(source: &Source, record: &Record) -> io::Result<Vec<u8>> {
+    let bytes = source.read_range(record.offset, u64::from(record.length))?;
+    if !record.has(flag::LOSSY) {
+        return Ok(bytes);
+    }
+    // The length is that of the replaced text, which is never shorter than the bytes: read on, replace, cut.
+    let lossy = String::from_utf8_lossy(&bytes).into_owned().into_bytes();
+    Ok(lossy[..lossy.len().min(record.length as usize)].to_vec())
+}
+
+/// The record's id, none when it has no string as id or the file has changed under us.
+pub fn id(source: &Source, record: &Record) -> Option<Text> {
+    if !record.has(flag::ID_STRING) {
+        return None;
+    }
+    let text = text(source, record).ok()?;
+    let raw = text.get(record.id_at as usize..)?;
+    Some(Text::new(decode(&raw[..string_end(raw)?])))
+}
+
+/// Where the string ends whose text these bytes begin with; none when its closing quote is not among them.
+fn string_end(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes[at] == b'"' {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// A string field of the record, none when it is not there.
+pub fn field(source: &Source, record: &Record, path: &[&str]) -> Option<Text> {
+    let text = text(source, record).ok()?;
+    Value::parse(&text)?.at(path)?.text()
+}
 
 /// Fills a buffer from the source; what a long record made of it is given back when a short one follows.
 fn read(source: &Source, mut buffer: Vec<u8>, offset: u64, length: usize) -> Vec<u8> {
@@ -76,7 +120,7 @@ impl<'a> Reread<'a> {
     /// The record's id, none when it has no string as id.
     pub fn id(&mut self, record: &Record) -> Option<Text> {
         if record.has(flag::LOSSY) {
-            return super::again::id(self.source, record);
+            return id(self.source, record);
         }
         if !record.has(flag::ID_STRING) {
             return None;
@@ -115,7 +159,7 @@ impl<'a> Reread<'a> {
     /// A string field of the record.
     pub fn field(&mut self, record: &Record, path: &[&str]) -> Option<Text> {
         if record.has(flag::LOSSY) {
-            return super::again::field(self.source, record, path);
+            return field(self.source, record, path);
         }
         let text = self.range(record.offset, record.length as usize);
         Value::parse(text)?.at(path)?.text()

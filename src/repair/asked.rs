@@ -10,8 +10,8 @@ use crate::chain::heal::Evidence;
 use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Id, Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::session::Session;
 
@@ -48,7 +48,7 @@ pub(super) fn past_progress(session: &Session) -> io::Result<Vec<Edit>> {
             // Above them the chain is broken, or another one: nothing is known to link to.
             _ => continue,
         };
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(splice) = set_member(&text, record.offset, "parentUuid", &value) else { continue };
         let reason =
             if parent == NO_PARENT { "as a root".to_owned() } else { format!("below {}", value.trim_matches('"')) };
@@ -69,7 +69,7 @@ pub(super) fn logical_parents(session: &Session) -> io::Result<Vec<Edit>> {
     let there = |id: &str| session.graph.find(Id::of(id.as_bytes()), &session.facts).is_some();
     let mut edits = Vec::new();
     for record in session.facts.records.iter().filter(|r| r.has(flag::LOGICAL_PARENT) && !r.has(flag::LOSSY)) {
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(root) = Value::parse(&text) else { continue };
         let at = |path: &[&str]| root.at(path).and_then(|v| v.text()).map(|t| t.lossy());
         let dangles = at(&["logicalParentUuid"]).is_some_and(|id| !there(&id));

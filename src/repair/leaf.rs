@@ -15,8 +15,8 @@ use crate::chain::heal::Evidence;
 use crate::chain::walk;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix};
-use crate::record::again;
 use crate::record::facts::{Id, flag};
+use crate::record::reread;
 use crate::session::Session;
 
 /// The code of the step: what a decision mends has the form of a stray leaf, unless a finding says more.
@@ -129,7 +129,7 @@ fn below(session: &Session, findings: &[Finding], child: u32, parent: u32) -> io
     let Some(id) = session.id(parent).map(|id| id.lossy()).filter(|_| !record.has(flag::LOSSY)) else {
         return Ok(None);
     };
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let (_, key) = keys(session.dialect);
     let Some(splice) = set_member(&text, record.offset, key, &quoted(&id)) else { return Ok(None) };
     let line = Some(u64::from(record.line));

@@ -15,9 +15,9 @@ use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, kept_bran
 use crate::chain::walk;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::session::Session;
 
@@ -50,7 +50,7 @@ pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
     };
     let id = |n: u32| match healed.origins[n as usize] {
         Origin::MadeUp => None,
-        _ => again::id(&session.source, &healed.records[n as usize]).map(|t| t.lossy()),
+        _ => reread::id(&session.source, &healed.records[n as usize]).map(|t| t.lossy()),
     };
     let read = healed.links.iter().filter(|l| l.evidence == Evidence::Legible);
     read.filter_map(|l| Some((id(l.child)?, id(l.parent?)?))).collect()
@@ -91,7 +91,7 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
         && let Some(n) = start_below(&session.facts, &session.graph)
     {
         let record = session.record(n);
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let splice = set_member(&text, record.offset, "parentUuid", "null");
         let edit = splice
             .map(|s| Edit::new("C204", Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
@@ -154,12 +154,12 @@ fn give_id(
     if record.has(flag::LOSSY) {
         return Ok(None);
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let (id_key, parent_key) = keys(session.dialect);
     let wanted = healed.records[n as usize].id;
     let child = wanting.get(&wanted).copied().filter(|c| *c > m);
     let id = match child {
-        Some(child) => again::field(&session.source, session.record(child), &[parent_key]).map(|t| t.lossy()),
+        Some(child) => reread::field(&session.source, session.record(child), &[parent_key]).map(|t| t.lossy()),
         None => Some(made::id(session.dialect, &session_id(session), &text, "C209")),
     };
     let Some(id) = id else { return Ok(None) };
@@ -209,7 +209,7 @@ fn new_parent(
     if record.has(flag::LOSSY) {
         return Ok(None);
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let (_, key) = keys(session.dialect);
     let value = parent.as_deref().map_or_else(|| "null".to_owned(), quoted);
     let Some(splice) = set_member(&text, record.offset, key, &value) else { return Ok(None) };
@@ -306,7 +306,7 @@ fn copies(session: &Session, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
             continue;
         }
         if first.length != second.length
-            || again::text(&session.source, first)? != again::text(&session.source, second)?
+            || reread::text(&session.source, first)? != reread::text(&session.source, second)?
         {
             continue;
         }
@@ -325,10 +325,10 @@ fn copies(session: &Session, code: &'static str) -> io::Result<Vec<Vec<Edit>>> {
 fn headers(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
     let mut headers = session.facts.records.iter().filter(|r| r.kind == Kind::Start);
     let Some(first) = headers.next() else { return Ok(Vec::new()) };
-    let text = again::text(&session.source, first)?;
+    let text = reread::text(&session.source, first)?;
     let mut edits = Vec::new();
     for again in headers {
-        if again::text(&session.source, again)? == text {
+        if reread::text(&session.source, again)? == text {
             let (start, end) = whole_line(session, again)?;
             edits.push(
                 Edit::quarantine("C221", Fix::Links, Action::DropCopy, start, end - start)
@@ -347,7 +347,7 @@ fn kept_range(session: &Session) -> io::Result<Vec<Vec<Edit>>> {
     if record.has(flag::LOSSY) {
         return Ok(Vec::new());
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let edit = match kept_branch(&session.facts, &session.graph, n) {
         Some(tip) => {
             let Some(id) = session.id(tip) else { return Ok(Vec::new()) };

@@ -15,14 +15,14 @@ use super::next::Next;
 use super::scan_json::{ApiJson, ResumeJson};
 use super::{chain_anchors, chain_autopsy, json};
 use crate::audit::SessionAudit;
-use crate::audit::elsewhere::Seen;
+use crate::audit::id_lookup::Seen;
 use crate::chain::linear::Linear;
 use crate::chain::survey::{Branch, Break, Survey};
 use crate::checkpoint::anchors::Anchor;
+use crate::record::blocks::{self, BlockView};
 use crate::record::facts::{Id, NO_TIME};
 use crate::record::reread::Reread;
-use crate::record::view::{self, BlockView};
-use crate::record::{again, time};
+use crate::record::{reread, time};
 use crate::request::tail::Tail;
 use crate::rules::baseline::Baseline;
 use crate::session::Session;
@@ -246,8 +246,8 @@ impl<'a> Rows<'a> {
     }
 
     pub(super) fn blocks(&self, n: u32, content: bool) -> Vec<BlockView> {
-        let text = again::text(&self.session.source, self.session.record(n)).unwrap_or_default();
-        view::blocks(&text, self.session.agent, content)
+        let text = reread::text(&self.session.source, self.session.record(n)).unwrap_or_default();
+        blocks::blocks(&text, self.session.agent, content)
     }
 
     pub(super) fn place(&self, n: u32) -> PlaceJson {

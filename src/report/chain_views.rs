@@ -10,9 +10,9 @@ use super::style::{Style, dim, plain, span, strong};
 use super::table::keep_start;
 use super::words::{counted, number, paragraph, size};
 use crate::chain::linear::Linear;
+use crate::record::blocks::BlockView;
 use crate::record::facts::{Record, flag};
 use crate::record::reread::Reread;
-use crate::record::view::BlockView;
 use crate::request::tail::Tail;
 use crate::session::Session;
 

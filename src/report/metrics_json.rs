@@ -20,7 +20,7 @@ use crate::metrics::readers::{Reader, ReaderStop};
 use crate::metrics::records::{Counts, Tally, Users};
 use crate::metrics::self_check::CHECKS;
 use crate::metrics::turns::Turns;
-use crate::record::pass::TOOL_RESULT;
+use crate::record::parse::TOOL_RESULT;
 use crate::session::ids;
 use crate::store::{Discovery, FileEntry};
 use crate::text::Text;

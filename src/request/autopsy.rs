@@ -5,7 +5,7 @@ use super::pairing::{Again, NONE, Pairing, State};
 use super::{Request, content};
 use crate::record::agent::{BlockField, Field, Records, Slot};
 use crate::record::facts::{BlockKind, Kind};
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::session::Session;
 use crate::text::Text;
 
@@ -94,7 +94,7 @@ fn slab(
     let row = rows.iter().find(|r| r.0 == n).map(|r| (r.1, r.2));
     let agent: &dyn Records = session.agent;
     let blocks = request.blocks(&session.facts, n);
-    let text = again::text(&session.source, session.record(n)).unwrap_or_default();
+    let text = reread::text(&session.source, session.record(n)).unwrap_or_default();
     let values = content(&text).map(|c| c.items()).unwrap_or_default();
     let parts = (0..).zip(blocks).map(|(place, b)| {
         let (state, other) = row.map_or(("", None), |(row, _)| state(session, request, pairing, row, place, b.kind));

@@ -17,7 +17,7 @@ use std::ops::Range;
 use agent::Sender;
 
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, flag};
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::session::{Session, Shape};
 use turns::Merge;
 pub use turns::{IdMap, KeyedHasher, Role, Row};
@@ -282,7 +282,7 @@ impl Request {
 /// (`toolUseResult`, `cwd`) stays on this machine.
 pub fn content_span(session: &Session, record: u32) -> Option<Range<u64>> {
     let r = session.record(record);
-    let text = again::text(&session.source, r).ok()?;
+    let text = reread::text(&session.source, r).ok()?;
     let content = content(&text)?;
     Some(r.offset + content.start as u64..r.offset + content.end as u64)
 }

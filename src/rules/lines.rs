@@ -13,7 +13,7 @@ use crate::finding::{Finding, Fix, Place, Rule, Severity};
 use crate::record::agent::Cut;
 use crate::record::damage::BadKind;
 use crate::record::facts::{BadLine, Defect, DefectKind, Kind, flag};
-use crate::record::pass::DEEPEST;
+use crate::record::parse::DEEPEST;
 
 /// The rules of this family.
 pub static RULES: &[&Rule] = &[

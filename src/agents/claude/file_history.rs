@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::checkpoint::anchors::Anchor;
 use crate::checkpoint::file_history::{Backup, Row, RowKind, fold, join};
 use crate::finding::{Finding, Severity};
-use crate::record::again;
 use crate::record::facts::Kind;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::checkpoints::{dangling_deltas, missing_backups};
 use crate::session::Session;
@@ -44,7 +44,7 @@ pub(super) fn check(session: &Session, store: Option<&Path>, places: usize) -> i
 fn rows(session: &Session) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     for record in session.facts.records.iter().filter(|r| matches!(r.kind, Kind::FileSnapshot | Kind::FileDelta)) {
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         rows.extend(Value::parse(&text).and_then(|v| row(&v, record.kind, u64::from(record.line))));
     }
     Ok(rows)

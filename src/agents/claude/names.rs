@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::finding::Place;
-use crate::record::again;
 use crate::record::facts::{Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::store::names::{BY_NAME, Differs, with_parents};
 use crate::session::{Session, Shape};
@@ -74,7 +74,7 @@ pub(super) fn origins(session: &Session) -> Vec<String> {
         return Vec::new();
     }
     let rows = facts.records.iter().filter(|r| matches!(r.kind, Kind::Metadata | Kind::Other)).take(ROWS);
-    let read = rows.filter_map(|r| again::text(&session.source, r).ok());
+    let read = rows.filter_map(|r| reread::text(&session.source, r).ok());
     read.flat_map(|text| {
         let value = Value::parse(&text);
         let at = |path: &[&str]| value.and_then(|v| v.at(path)).and_then(|v| v.string());

@@ -14,7 +14,7 @@ use crate::finding::Severity;
 use crate::record::facts::{BlockKind, Kind, NO_TIME, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
-use crate::record::{again, time};
+use crate::record::{reread, time};
 use crate::rules::store::LOST_PROMPT;
 use crate::rules::{Collector, Context};
 use crate::session::{Session, Shape};
@@ -154,7 +154,7 @@ fn read(session: &Session, n: u32) -> Option<Vec<u8>> {
     if record.length > LONGEST {
         return None;
     }
-    again::text(&session.source, record).ok()
+    reread::text(&session.source, record).ok()
 }
 
 /// A string, or the texts of blocks one after the other; white space at the ends does not count.

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{Claude, cleanup, file_history, list, names, rules_foreign, rules_queue};
 use crate::finding::Finding;
-use crate::record::again;
 use crate::record::facts::{Id, flag};
+use crate::record::reread;
 use crate::rules::store::World;
 use crate::rules::store::agent::{Hidden, Listed, StoreWords, Stored};
 use crate::rules::store::collect::Fork;
@@ -111,7 +111,7 @@ impl Stored for Claude {
 
     fn fork(&self, session: &Session) -> Option<Fork> {
         let record = session.facts.records.iter().find(|r| r.has(flag::FORKED))?;
-        let id = again::field(&session.source, record, &["forkedFrom", "sessionId"])?;
+        let id = reread::field(&session.source, record, &["forkedFrom", "sessionId"])?;
         let source = Some(Id::of(&self.id_compared(id.as_bytes())).short());
         Some(Fork { source, named: id.lossy(), tail: None, messages: None, line: record.line })
     }

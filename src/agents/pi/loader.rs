@@ -9,8 +9,8 @@ use crate::chain::graph::Graph;
 use crate::chain::heal::Broken;
 use crate::chain::survey::{Reason, speaks};
 use crate::chain::{Chain, Mode};
-use crate::record::again;
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -45,7 +45,7 @@ impl Loader for Pi {
     }
 
     fn stated_id(&self, facts: &Facts, source: &Source) -> Option<Text> {
-        again::id(source, facts.records.iter().find(|r| load::is_header(r))?)
+        reread::id(source, facts.records.iter().find(|r| load::is_header(r))?)
     }
 
     /// The id stands behind the time in the file's name.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::Pi;
 use crate::chain::Mode;
-use crate::record::again;
 use crate::record::facts::{Block, Facts, Kind, Record, flag};
 use crate::record::read::{At, RecordReader};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::request::agent::Sender;
 use crate::request::{Api, Request, Role, interruption, is_claude};
@@ -54,7 +54,7 @@ fn first_version(session: &Session) -> Vec<u32> {
     let Some(at) = messages.iter().rposition(|&n| session.record(n).kind == Kind::Compaction) else {
         return messages.clone();
     };
-    let text = again::text(&session.source, session.record(messages[at])).unwrap_or_default();
+    let text = reread::text(&session.source, session.record(messages[at])).unwrap_or_default();
     let first = Value::parse(&text).and_then(|v| v.get("firstKeptEntryIndex")?.count()).filter(|&first| first > 0);
     let kept = messages[..at].iter().copied().filter(|&n| first.is_some_and(|first| u64::from(n) >= first));
     std::iter::once(messages[at]).chain(kept).chain(messages[at + 1..].iter().copied()).collect()
@@ -84,7 +84,7 @@ pub(super) fn edited(session: &Session) -> HashMap<u32, Vec<Block>> {
 }
 
 fn replacement(session: &Session, edit: &Record) -> Option<Vec<Block>> {
-    let text = again::text(&session.source, edit).ok()?;
+    let text = reread::text(&session.source, edit).ok()?;
     let content = Value::parse(&text)?.at(&["replacement", "content"])?;
     let line = [br#"{"type":"message","message":{"role":"user","content":"#, content.raw(), b"}}"].concat();
     let mut facts = Facts::default();

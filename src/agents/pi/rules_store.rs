@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::{Pi, names};
 use crate::finding::{Finding, Place, Rule};
-use crate::record::again;
 use crate::record::facts::{Block, BlockKind, Kind, block, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::chain::loading::MISSING_HEADER;
 use crate::rules::lines::BYTE_ORDER_MARK;
@@ -115,7 +115,7 @@ impl Stored for Pi {
 
     fn ids_inside(&self, session: &Session) -> Vec<Vec<u8>> {
         let header = session.facts.records.iter().find(|r| super::load::is_header(r));
-        let id = header.and_then(|r| again::id(&session.source, r));
+        let id = header.and_then(|r| reread::id(&session.source, r));
         id.map(|id| id.as_bytes().to_vec()).into_iter().collect()
     }
 
@@ -130,7 +130,7 @@ impl Stored for Pi {
     /// The header names the path of the source's file.
     fn fork(&self, session: &Session) -> Option<Fork> {
         let header = session.facts.records.iter().find(|r| r.kind == Kind::Start)?;
-        let text = again::text(&session.source, header).ok()?;
+        let text = reread::text(&session.source, header).ok()?;
         let value = Value::parse(&text)?;
         let named = value.get("parentSession").or_else(|| value.get("branchedFrom"))?.string()?;
         let fork = Fork { source: None, named, tail: None, messages: None, line: header.line };
@@ -144,7 +144,7 @@ impl Stored for Pi {
     fn differs<'a>(&self, session: &'a Session, stem: &'a [u8]) -> Option<Differs<'a>> {
         let named = self.named_id(stem)?;
         let header = session.facts.records.iter().find(|r| super::load::is_header(r))?;
-        let id = again::id(&session.source, header).filter(|id| id.as_bytes() != named)?;
+        let id = reread::id(&session.source, header).filter(|id| id.as_bytes() != named)?;
         Some(Differs {
             place: Place::line(u64::from(header.line)).with_id(Some(id.clone())),
             inside: id.lossy(),

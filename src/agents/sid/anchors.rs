@@ -10,8 +10,8 @@ use crate::checkpoint::anchors::Anchor;
 use crate::checkpoint::model::snapshot_number;
 use crate::checkpoint::moves::{Moves, Rewind};
 use crate::checkpoint::{Audit, Options};
-use crate::record::again;
 use crate::record::facts::{Kind, NO_TIME};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::session::Session;
 use crate::store::Source;
@@ -64,7 +64,7 @@ fn named_before(session: &Session) -> io::Result<Vec<(u32, Option<Text>)>> {
         return Ok(named);
     }
     for record in session.facts.records.iter().filter(|r| r.kind == Kind::Metadata && r.agent == key) {
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let value = Value::parse(&text).and_then(|v| v.get("value"));
         let last = value.as_ref().and_then(|v| v.get("lastSnapshotId")).and_then(|v| v.text());
         let listed = || value.as_ref()?.get("snapshotIds")?.items().last()?.text();

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::{Sid, anchors};
 use crate::checkpoint::agent::FileLayer;
 use crate::checkpoint::anchors::Anchor;
-use crate::record::again;
 use crate::record::facts::Kind;
+use crate::record::reread;
 use crate::session::{Session, Shape};
 
 /// The key of the metadata records that say that files were changed.
@@ -45,7 +45,7 @@ pub(super) fn known_by(session: &Session) -> Vec<String> {
     let key = session.facts.names.find(b"trace_session_id");
     if key != 0 {
         let traces = session.facts.records.iter().filter(|r| r.kind == Kind::Metadata && r.agent == key);
-        ids.extend(traces.filter_map(|r| again::field(&session.source, r, &["value"])).map(|t| t.lossy()));
+        ids.extend(traces.filter_map(|r| reread::field(&session.source, r, &["value"])).map(|t| t.lossy()));
     }
     ids
 }

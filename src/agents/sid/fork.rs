@@ -1,7 +1,7 @@
 //! Where a session of sid-code was forked from.
 
-use crate::record::again;
 use crate::record::facts::{Id, Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::store::collect::Fork;
 use crate::session::Session;
@@ -15,11 +15,11 @@ pub(super) fn of(session: &Session) -> Option<Fork> {
     let start = start.filter(|r| session.graph.find(r.parent, facts).is_none());
     let mut fork = Fork { source: None, named: String::new(), tail: None, messages: None, line: 0 };
     if let Some(start) = start {
-        let named = again::field(&session.source, start, &["parentUuid"])?;
+        let named = reread::field(&session.source, start, &["parentUuid"])?;
         (fork.source, fork.named, fork.line) = (Some(start.parent.short()), named.lossy(), start.line);
     }
     if let Some(row) = row {
-        let text = again::text(&session.source, row).ok()?;
+        let text = reread::text(&session.source, row).ok()?;
         let value = Value::parse(&text).and_then(|v| v.get("value"));
         let string = |key: &str| value.and_then(|v| v.get(key)).and_then(|v| v.text());
         if let Some(id) = string("sessionId") {

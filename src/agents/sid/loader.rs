@@ -9,8 +9,8 @@ use crate::chain::graph::{Graph, NO_PARENT};
 use crate::chain::heal::Broken;
 use crate::chain::survey::Reason;
 use crate::chain::{Chain, Mode};
-use crate::record::again;
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -62,7 +62,7 @@ impl Loader for Sid {
     fn other_ids(&self, facts: &Facts, source: &Source) -> Vec<Text> {
         let trace = facts.names.find(b"trace_session_id");
         let traces = facts.records.iter().filter(|r| trace != 0 && r.kind == Kind::Metadata && r.agent == trace);
-        traces.filter_map(|r| again::field(source, r, &["value"])).collect()
+        traces.filter_map(|r| reread::field(source, r, &["value"])).collect()
     }
 
     fn summary(&self, session: &Path) -> Option<PathBuf> {

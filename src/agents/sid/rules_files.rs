@@ -7,8 +7,8 @@ use super::files::{CHANGES, changed_files};
 use crate::checkpoint::layers::{Held, destructive_word};
 use crate::checkpoint::model::{Index, IndexRead};
 use crate::finding::Finding;
-use crate::record::again;
 use crate::record::facts::{Block, BlockKind, Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::checkpoints::{Change, ChangedBy, Named, unknown_snapshots, unprotected_changes};
 use crate::session::Session;
@@ -30,7 +30,7 @@ pub(super) fn check(session: &Session, store: Option<&Path>, places: usize) -> i
         if record.kind != Kind::Metadata || record.agent == 0 || ![changes_key, trace_key].contains(&record.agent) {
             continue;
         }
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(value) = Value::parse(&text).and_then(|v| v.get("value")) else { continue };
         if record.agent == trace_key {
             ids.extend(value.string());
@@ -62,7 +62,7 @@ fn calls(session: &Session, n: u32, changes: &mut Vec<Change>) -> io::Result<()>
     if record.has(flag::LOSSY) || !session.facts.blocks_of(record).iter().any(shell) {
         return Ok(());
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let blocks = Value::parse(&text).and_then(|v| v.at(&["message", "content"])).map(|c| c.items()).unwrap_or_default();
     for command in blocks.iter().filter_map(|b| b.at(&["input", "command"])).filter_map(|c| c.string()) {
         if let Some(word) = destructive_word(&command) {

@@ -3,7 +3,7 @@
 use crate::chain::Mode;
 use crate::finding::Place;
 use crate::record::facts::Kind;
-use crate::record::{again, time};
+use crate::record::{reread, time};
 use crate::rules::store::marks::{END_NOT_LAST, REPEATED_START, UNFINISHED_SIDECHAIN};
 use crate::rules::{Collector, Context};
 use crate::session::Shape;
@@ -79,7 +79,7 @@ fn unfinished(context: &Context<'_>, found: &mut Collector) {
         .fact("messages", messages);
     if let Some((_, start)) = start {
         finding = finding.fact("agent", facts.names.text(start.agent));
-        if let Some(kind) = again::field(&session.source, start, &["agentType"]) {
+        if let Some(kind) = reread::field(&session.source, start, &["agentType"]) {
             finding = finding.fact("agent_type", &kind);
         }
     }

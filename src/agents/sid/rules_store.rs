@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{Sid, cleanup, cleanup_folders, fork, names, rules_beside, rules_files, rules_marks, view};
 use crate::finding::Finding;
-use crate::record::again;
 use crate::record::facts::Kind;
+use crate::record::reread;
 use crate::rules::chain::loading::NOT_LOADABLE;
 use crate::rules::store::World;
 use crate::rules::store::agent::{Hidden, Listed, StoreWords, Stored};
@@ -101,7 +101,7 @@ impl Stored for Sid {
         ids.extend(starts.filter_map(|r| facts.names.get(r.session)).map(<[u8]>::to_vec));
         let trace = facts.names.find(b"trace_session_id");
         let traces = facts.records.iter().filter(|r| trace != 0 && r.kind == Kind::Metadata && r.agent == trace);
-        ids.extend(traces.filter_map(|r| again::field(&session.source, r, &["value"])).map(|t| t.as_bytes().to_vec()));
+        ids.extend(traces.filter_map(|r| reread::field(&session.source, r, &["value"])).map(|t| t.as_bytes().to_vec()));
         ids
     }
 

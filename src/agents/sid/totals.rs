@@ -18,10 +18,10 @@ use crate::metrics::usage::{
     Definition, Disagreement, FILE_COUNT, Flows, Impossible, MixedFigure, ModelUsage, SessionUsage, Source, Stocks,
     prompt, settled,
 };
-use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::read::nano_dollars;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::session::{Session, Shape};
 
@@ -258,7 +258,7 @@ fn definition(totals: &ModelTotals, provider: &str, model: &str) -> Definition {
 
 /// Reads a record's value again from the file, noting figures that cannot be.
 fn read(session: &Session, n: u32, record: &Record, usage: &mut SessionUsage) -> Option<Snapshot> {
-    let text = again::text(&session.source, record).ok()?;
+    let text = reread::text(&session.source, record).ok()?;
     let value = Value::parse(&text)?.get("value").filter(|v| v.kind() == Json::Object)?;
     let mut snapshot = Snapshot::default();
     for (key, value) in value.members() {
@@ -365,7 +365,7 @@ fn sums(n: u32, snapshot: &Snapshot, usage: &mut SessionUsage) {
 }
 
 fn file_changes(session: &Session, n: u32, record: &Record, usage: &mut SessionUsage) {
-    let Ok(text) = again::text(&session.source, record) else { return };
+    let Ok(text) = reread::text(&session.source, record) else { return };
     let Some(value) = Value::parse(&text).and_then(|v| v.get("value")) else { return };
     let files = value.get("files").filter(|files| files.kind() == Json::Array).map(|files| files.items().len());
     let (Some(count), Some(files)) = (value.get("count").and_then(|c| c.number()), files) else { return };
@@ -391,7 +391,7 @@ fn session_end(
     last: Option<&(u32, Snapshot)>,
     usage: &mut SessionUsage,
 ) {
-    let Ok(text) = again::text(&session.source, record) else { return };
+    let Ok(text) = reread::text(&session.source, record) else { return };
     let Some(value) = Value::parse(&text) else { return };
     if let Some(cost) = value.get("totalCostUSD")
         && let Some(stored) = figure(n, "session_end.totalCostUSD", &cost, usage)

@@ -9,7 +9,7 @@ use crate::chain::Chain;
 use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, flag};
 use crate::record::value::Value;
-use crate::record::{again, pass, time};
+use crate::record::{parse, reread, time};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
 
@@ -71,7 +71,7 @@ pub(super) fn of(session: &Session) -> View {
         return of_lines(session, &session.facts, &session.chain);
     }
     // The loader streams this file and splits it where the list does not.
-    match pass::read_cut(&session.source, session.agent, Cut::TrimmedLines, &Meter::default()) {
+    match parse::read_cut(&session.source, session.agent, Cut::TrimmedLines, &Meter::default()) {
         Ok(facts) => of_lines(session, &facts, &crate::agents::sid::load::load(&facts)),
         Err(_) => corrupt(Corrupt::NotLoadable),
     }
@@ -104,7 +104,7 @@ fn of_lines(session: &Session, facts: &Facts, chain: &Chain) -> View {
     }
     let kind = facts.names.find(b"kind");
     let kind = adopted().find(|r| kind != 0 && r.kind == Kind::Metadata && r.agent == kind);
-    if kind.and_then(|r| again::field(&session.source, r, &["value"])).is_some_and(|v| v.as_bytes() == b"subagent") {
+    if kind.and_then(|r| reread::field(&session.source, r, &["value"])).is_some_and(|v| v.as_bytes() == b"subagent") {
         return corrupt(Corrupt::Subagent);
     }
     View { corrupt: None, updated: Some(updated.time).filter(|t| *t != NO_TIME) }
@@ -158,6 +158,6 @@ fn has_time(session: &Session, record: &Record) -> bool {
     if !record.has(flag::TIME_BAD) {
         return record.time != NO_TIME;
     }
-    let Ok(text) = again::text(&session.source, record) else { return false };
+    let Ok(text) = reread::text(&session.source, record) else { return false };
     Value::parse(&text).and_then(|v| v.get("timestamp")).is_some_and(|v| v.truthy())
 }

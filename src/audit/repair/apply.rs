@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::guard::{Guard, Refused};
-use super::world::World;
-use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, told};
+use super::in_use::{Guard, Refused};
+use super::store_context::World;
+use super::{FilePlan, IndexPlan, Options, SessionPlan, Subject, journal_note};
 use crate::agents;
 use crate::commit::replace::{Merged, Unmerged};
 use crate::commit::{self, Error, Fragment, Outcome, Proof, Request, Run, Sha, Stage, Swapped, Verify, settle, swap};
@@ -176,7 +176,7 @@ fn one(
             )
             .map_err(|_| changed("cannot be read any more"))?;
             let ids = if guard.asks_for_ids() { ids::all(&session) } else { BTreeSet::new() };
-            (ids, Some(told::autopsy(plan, &session)))
+            (ids, Some(journal_note::autopsy(plan, &session)))
         }
         Subject::Index(index) => (index.folder.iter().cloned().collect(), None),
     };
@@ -199,8 +199,8 @@ fn one(
         within: plan.within.as_deref(),
         expected: &plan.fingerprint,
         splices: &splices,
-        codes: &told::codes(plan),
-        text: &told::line(plan),
+        codes: &journal_note::codes(plan),
+        text: &journal_note::line(plan),
         quarantine: &quarantine,
         autopsy: autopsy.as_ref(),
         verify,

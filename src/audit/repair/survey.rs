@@ -1,7 +1,7 @@
 //! One plan for each file that has something to repair: read, planned and proven in parallel, in an order that depends
 //! on the paths alone.
 //!
-//! Every session is read once for the store around it (see `world`), and those that have something to repair once more
+//! Every session is read once for the store around it (see `store_context`), and those that have something to repair once more
 //! for their plan: a healthy store costs one reading. A plan is proven here as it is proven again before its
 //! bytes take the name, so that a dry run says what a run would do, refusals included.
 
@@ -11,10 +11,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::decided::{self, Became, Decided, leaf_words};
-use super::guard::{Guard, Refused, leads_out};
-use super::left::why_left;
+use super::in_use::{Guard, Refused, leads_out};
+use super::remaining::why_left;
 use super::standing::Standing;
-use super::world::World;
+use super::store_context::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
 use crate::agents::{self, Agent};
 use crate::audit::driver::{Driver, Opened, Outcome, SETTLE, Visitor, largest_first};
@@ -22,7 +22,7 @@ use crate::audit::files::{Depth, is_session_or_index};
 use crate::audit::layers::folder_name;
 use crate::audit::live::may_be_in_a_line;
 use crate::audit::mend::{self, Again, Mend};
-use crate::audit::{PLACES, below_store, keep, shape_of};
+use crate::audit::{PLACES, below_store, shape_of, summary};
 use crate::chain::heal::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
@@ -241,7 +241,7 @@ impl Work<'_> {
         let in_a_line = !self.options.closed && may_be_in_a_line(&hand.session)?;
         let examined = Examined::of(hand.session, hand.agent);
         let context = Context::new(&examined, hand.live, now, PLACES);
-        let audit = keep::judge(n, &context, &Gate::default());
+        let audit = summary::judge(n, &context, &Gate::default());
         let decided = !decided::about(&examined.session, &self.options.plan.relink).is_empty();
         if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&examined.session, id)) {
             sum.leaf_in.push(hand.path.clone());

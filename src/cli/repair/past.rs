@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::{Arguments, Format, Mode};
 use crate::agents;
-use crate::audit::repair::back::{self, Known};
+use crate::audit::repair::undo::{self, Known};
 use crate::audit::repair::{Applied, Applying};
 use crate::cli::failure::{Failure, written};
 use crate::cli::input::Input;
@@ -231,7 +231,7 @@ fn apply(
         return (done, Status::Refused);
     }
     let mut unmerged = false;
-    match back::undo(&locked, id, only, true, &known, &arguments.door()) {
+    match undo::undo(&locked, id, only, true, &known, &arguments.door()) {
         Ok(Undone { done: outcomes, already, late, failed, .. }) => {
             for outcome in late {
                 unmerged |= tell_late(&Applied::new(outcome.path.clone(), outcome));

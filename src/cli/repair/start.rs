@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use super::{Repair, past};
-use crate::audit::repair::{Refused, back};
+use crate::audit::repair::{Refused, undo};
 use crate::cli::interrupt;
 use crate::commit::{self, Journal, Locked};
 use crate::report::out;
@@ -56,8 +56,8 @@ impl Started {
         if swept.remaining.iter().all(|left| !left.file.holds_more()) {
             return;
         }
-        let known = back::Known::of(repair.discovery.clone(), repair.options);
-        let late = back::bring_over(locked, &swept.remaining, &known, &repair.arguments.door());
+        let known = undo::Known::of(repair.discovery.clone(), repair.options);
+        let late = undo::bring_over(locked, &swept.remaining, &known, &repair.arguments.door());
         for applied in &late.outcomes {
             self.unmerged |= past::tell_late(applied);
         }

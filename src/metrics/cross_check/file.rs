@@ -10,7 +10,7 @@ use crate::metrics::agent::Metering;
 use crate::metrics::records::UserSort;
 use crate::record::agent::Cut;
 use crate::record::facts::{BlockKind, Kind, NO_NAME, NO_TOKENS, Record};
-use crate::record::pass;
+use crate::record::parse;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 use crate::store::lines::LONGEST_LINE;
@@ -104,7 +104,7 @@ impl<'a> FileCount<'a> {
             }
             return;
         }
-        let hits = bytes.windows(pass::TOOL_RESULT.len()).filter(|w| *w == pass::TOOL_RESULT).count();
+        let hits = bytes.windows(parse::TOOL_RESULT.len()).filter(|w| *w == parse::TOOL_RESULT).count();
         self.to.sums.add("readers.raw.hits", hits as u64);
         let seen = self.seen(bytes);
         // A line that the agent's loader takes apart is refused: there is no record of it that could be counted.
@@ -279,7 +279,7 @@ impl<'a> FileCount<'a> {
     /// A whole-file session: its messages, each as the record that a later version would write.
     pub(super) fn document(&mut self) -> io::Result<u64> {
         let bytes = self.source.read_range(0, LONGEST_LINE as u64)?;
-        let hits = bytes.windows(pass::TOOL_RESULT.len()).filter(|w| *w == pass::TOOL_RESULT).count();
+        let hits = bytes.windows(parse::TOOL_RESULT.len()).filter(|w| *w == parse::TOOL_RESULT).count();
         self.to.sums.add("readers.raw.hits", hits as u64);
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let read = serde_json::from_slice::<serde_json::Value>(text);

@@ -15,7 +15,7 @@ use super::{Definition, Flows, ModelUsage, SessionUsage, Source, Stocks};
 use crate::metrics::agent::Metering;
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::record::facts::{Record, Usage};
-use crate::record::hashed::ByHash;
+use crate::record::id_hasher::ByHash;
 use crate::session::Session;
 
 /// A model's number in [`StoreUsage::model`].

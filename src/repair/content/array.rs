@@ -2,9 +2,9 @@
 
 use std::io;
 
-use crate::record::again;
 use crate::record::facts::{Record, flag};
 use crate::record::json::Kind;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::text::Splice;
 use crate::session::Session;
@@ -26,7 +26,7 @@ impl Content {
         if record.has(flag::LOSSY) {
             return Ok(None);
         }
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(root) = Value::parse(&text) else { return Ok(None) };
         let content = root.at(&["message", "content"]).or_else(|| root.get("content"));
         let Some(content) = content else { return Ok(None) };

@@ -4,8 +4,8 @@ use std::io;
 
 use crate::dialect::Dialect;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::quoted;
@@ -17,7 +17,7 @@ use crate::session::Session;
 pub(super) fn edits(session: &Session) -> io::Result<Vec<Edit>> {
     let first = session.facts.records.iter().find(|r| session.agent.is_node(r));
     let Some(first) = first else { return Ok(Vec::new()) };
-    let text = again::text(&session.source, first)?;
+    let text = reread::text(&session.source, first)?;
     let raw =
         |key: &str| Value::parse(&text).and_then(|v| v.get(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned()));
     let time = raw("timestamp").unwrap_or_else(|| "null".to_owned());

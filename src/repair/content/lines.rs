@@ -8,8 +8,8 @@ use crate::chain::Mode;
 use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::chain::walk::Inherited;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::flag;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{keys, set_member, whole_line};
@@ -57,7 +57,7 @@ pub(super) fn point(
     if record.has(flag::LOSSY) {
         return Ok(None);
     }
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let (_, key) = keys(session.dialect);
     Ok(set_member(&text, record.offset, key, parent).map(|splice| {
         Edit::new(code, class, Action::SetParent, record.offset, vec![splice])
@@ -76,7 +76,7 @@ pub(super) fn raw_parent(session: &Session, n: u32) -> io::Result<String> {
 }
 
 fn member(session: &Session, n: u32, key: &str) -> io::Result<String> {
-    let text = again::text(&session.source, session.record(n))?;
+    let text = reread::text(&session.source, session.record(n))?;
     let raw = Value::parse(&text).and_then(|v| v.get(key)).map(|v| String::from_utf8_lossy(v.raw()).into_owned());
     Ok(raw.unwrap_or_else(|| "null".to_owned()))
 }

@@ -9,10 +9,10 @@ use super::Targets;
 use super::array::Content;
 use super::lines::drop_records;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{BlockKind, DefectKind, Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::media;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, set_member};
@@ -206,7 +206,7 @@ fn shapes(session: &Session, targets: &Targets) -> io::Result<Vec<Edit>> {
         if record.has(flag::LOSSY) {
             continue;
         }
-        let text = again::text(&session.source, record)?;
+        let text = reread::text(&session.source, record)?;
         let Some(message) = Value::parse(&text).and_then(|v| v.get("message")).filter(|m| m.kind() == Json::Object)
         else {
             continue;

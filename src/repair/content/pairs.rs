@@ -9,8 +9,8 @@ use super::lines::{drop_records, insert_behind, point, raw_id, raw_parent, walke
 use crate::chain::survey::{Reason, Survey};
 use crate::dialect::Dialect;
 use crate::finding::Fix;
-use crate::record::again;
 use crate::record::facts::{BlockKind, Kind, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, session_id, whole_line};
@@ -228,7 +228,7 @@ fn answer_claude(
         .iter()
         .filter_map(|key| Some(format!(r#""{key}":{},"#, String::from_utf8_lossy(content.member(key)?.raw()))))
         .collect();
-    let anchor_text = again::text(&session.source, session.record(anchor))?;
+    let anchor_text = reread::text(&session.source, session.record(anchor))?;
     let time = Value::parse(&anchor_text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
     let line = format!(
         r#"{{"parentUuid":{},{kept}"type":"user","message":{{"role":"user","content":[{}]}},"uuid":{},"timestamp":{time},"sourceToolAssistantUUID":{},{}}}"#,
@@ -377,7 +377,7 @@ fn rename_result(
     new: &str,
 ) -> io::Result<Option<Edit>> {
     let record = session.record(n);
-    let text = again::text(&session.source, record)?;
+    let text = reread::text(&session.source, record)?;
     let Some(root) = Value::parse(&text).filter(|_| !record.has(flag::LOSSY)) else { return Ok(None) };
     Ok(id_of_result((session, sent), n, place, root).map(|id| {
         let splice = Splice::replace(record.offset + id.start as u64, (id.end - id.start) as u64, quoted(new));
@@ -389,7 +389,7 @@ fn rename_result(
 /// The id of the call that a result names, as text.
 fn result_id((session, sent): (&Session, &Request), n: u32, place: u32, last: &mut Last) -> io::Result<Option<String>> {
     if session.dialect.is_pi() && session.record(n).kind == Kind::ToolMessage {
-        let text = again::text(&session.source, session.record(n))?;
+        let text = reread::text(&session.source, session.record(n))?;
         return Ok(Value::parse(&text).and_then(|root| root.at(&["message", "toolCallId"])?.string()));
     }
     let Some(content) = last.read(session, n)? else { return Ok(None) };
@@ -455,7 +455,7 @@ fn move_behind(session: &Session, walk: &[u32], at: usize, to: usize) -> io::Res
     // The line moves with its new pointer inside: one splice takes it out, one puts it in.
     let (start, end) = whole_line(session, session.record(n))?;
     let (_, behind) = whole_line(session, session.record(anchor))?;
-    let text = again::text(&session.source, session.record(n))?;
+    let text = reread::text(&session.source, session.record(n))?;
     let Some(pointer) = crate::repair::links::set_member(
         &text,
         0,
@@ -510,7 +510,7 @@ pub(super) fn edit_out(session: &Session, targets: &Targets) -> io::Result<Vec<E
     };
     let (mut lines, mut parent, mut last) = (Vec::new(), raw_id(session, last_edit)?, String::new());
     for (n, _) in targets.iter().filter(|(n, _)| session.record(*n).kind == Kind::ToolMessage) {
-        let text = again::text(&session.source, session.record(n))?;
+        let text = reread::text(&session.source, session.record(n))?;
         let time = Value::parse(&text).and_then(|v| raw(&v, "timestamp")).unwrap_or_else(|| "null".to_owned());
         let id = made::id(session.dialect, &session_id(session), &text, "T308");
         lines.push(format!(

@@ -4,8 +4,8 @@ use super::View;
 use crate::chain::graph::numbered;
 use crate::dialect::Dialect;
 use crate::finding::{Fix, Rule, Severity};
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::Collector;
 use crate::session::Session;
@@ -30,7 +30,7 @@ struct Kept {
 }
 
 fn kept(view: &View<'_>, record: &Record) -> Option<Kept> {
-    let text = again::text(&view.context.session.source, record).ok()?;
+    let text = reread::text(&view.context.session.source, record).ok()?;
     let meta = Value::parse(&text)?.get("compactMetadata")?;
     let id = |v: Option<Value<'_>>| v.and_then(|v| v.text()).map(|t| Id::of(t.as_bytes()));
     let segment = meta.get("preservedSegment");
@@ -67,7 +67,7 @@ fn pointers(view: &View<'_>, found: &mut Collector) {
             }
         }
         if record.has(flag::LOGICAL_PARENT) && found.wants(DANGLING_BOUNDARY_POINTER.code) {
-            let named = again::field(&session.source, record, &["logicalParentUuid"]);
+            let named = reread::field(&session.source, record, &["logicalParentUuid"]);
             if named.is_some_and(|t| graph.find(Id::of(t.as_bytes()), facts).is_none()) {
                 found.add(
                     DANGLING_BOUNDARY_POINTER
@@ -170,7 +170,7 @@ fn kept_range(view: &View<'_>, found: &mut Collector) {
         .at(view.context.place(n))
         .effect(format!("{loader} keeps nothing before the compaction: only its summary comes back"))
         .fact("where", if known { "on another branch" } else { "nowhere" });
-    if let Some(first) = again::field(&session.source, record, &["firstKeptEntryId"]) {
+    if let Some(first) = reread::field(&session.source, record, &["firstKeptEntryId"]) {
         finding = finding.fact("first_kept", first.lossy());
     }
     found.add(finding);

@@ -6,8 +6,8 @@ use crate::chain::shape::{Below, NOWHERE};
 use crate::chain::walk::up;
 use crate::dialect::Dialect;
 use crate::finding::{Fact, Fix, Rule, Severity};
-use crate::record::again;
 use crate::record::facts::{Kind, Record, flag};
+use crate::record::reread;
 use crate::rules::Collector;
 use crate::session::Shape;
 
@@ -232,7 +232,7 @@ fn last_prompt_leaf(view: &View<'_>) -> Option<String> {
     let session = view.context.session;
     let facts = &session.facts;
     let row = facts.records.iter().rfind(|r| r.kind == Kind::LastPrompt)?;
-    let named = again::field(&session.source, row, &["leafUuid"])?;
+    let named = reread::field(&session.source, row, &["leafUuid"])?;
     let id = crate::record::facts::Id::of(named.as_bytes());
     let named_record = session.graph.find(id, facts)?;
     let first =

@@ -7,8 +7,8 @@ use crate::chain::graph::{MISSING, numbered};
 use crate::chain::heal::{Broken, breaks};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::rules::{Collector, counted};
 use crate::session::Shape;
 
@@ -29,7 +29,7 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
 pub(super) fn parent_text(view: &View<'_>, n: u32) -> Option<String> {
     let session = view.context.session;
     let key = if session.dialect.is_pi() { "parentId" } else { "parentUuid" };
-    again::field(&session.source, session.record(n), &[key]).map(|t| t.lossy())
+    reread::field(&session.source, session.record(n), &[key]).map(|t| t.lossy())
 }
 
 /// The damaged line that explains why a record is not there: the one just before the record that names it.
@@ -243,7 +243,7 @@ fn repeats(view: &View<'_>, found: &mut Collector) {
 pub(super) fn same_bytes(view: &View<'_>, a: u32, b: u32) -> bool {
     let session = view.context.session;
     let (a, b) = (session.record(a), session.record(b));
-    let text = |r: &Record| again::text(&session.source, r).ok();
+    let text = |r: &Record| reread::text(&session.source, r).ok();
     a.length == b.length && a.kind == b.kind && text(a) == text(b)
 }
 

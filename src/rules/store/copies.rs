@@ -11,7 +11,7 @@ use super::{Elsewhere, NAMED, World, alias};
 use crate::dialect::Dialect;
 use crate::finding::{Place, Rule, Severity};
 use crate::record::facts::{Id, flag};
-use crate::record::pass;
+use crate::record::parse;
 use crate::rules::agent::Judged;
 use crate::rules::counted;
 use crate::store::meter::Meter;
@@ -114,7 +114,7 @@ fn original(name: &[u8]) -> Option<Vec<u8>> {
 /// The ids of a file's records, each with its first line. Read like a session, and let go at once.
 fn ids(world: &World<'_>, n: u32, agent: &'static dyn Judged) -> std::io::Result<HashMap<Id, i64>> {
     let source = world.discovery.open(&world.discovery.files[n as usize])?;
-    let facts = pass::read(&source, agent, &Meter::default())?;
+    let facts = parse::read(&source, agent, &Meter::default())?;
     // from behind, so that the first line of an id stays
     let records = facts.records.iter().rev().filter(|r| r.has(flag::ID_STRING));
     Ok(records.map(|r| (r.id, i64::from(r.line))).collect())

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use super::Context;
 use crate::finding::{Place, Rule, Severity};
-use crate::record::again;
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
 use crate::record::json::Kind as Json;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::agent::Judged;
 use crate::rules::{Collector, counted};
@@ -145,7 +145,7 @@ fn repaired(context: &Context<'_>, found: &mut Collector) {
 
 /// The code that a repair's mark names: the mark is that word, or holds it as `code`.
 fn mark(session: &Session, record: &Record) -> Option<String> {
-    let text = again::text(&session.source, record).ok()?;
+    let text = reread::text(&session.source, record).ok()?;
     let mark = Value::parse(&text)?.get("sidAudit")?;
     let code = match mark.kind() {
         Json::String => mark.string(),

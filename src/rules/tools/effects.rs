@@ -6,7 +6,7 @@
 use super::held::Held;
 use crate::dialect::Dialect;
 use crate::record::facts::{Kind, Record};
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::request::Role;
 use crate::session::Session;
 
@@ -122,7 +122,7 @@ fn file_history(session: &Session, held: &Held, record: u32, block: u32) -> Opti
 }
 
 fn names(session: &Session, row: &Record, path: &str) -> bool {
-    let Ok(text) = again::text(&session.source, row) else { return false };
+    let Ok(text) = reread::text(&session.source, row) else { return false };
     let Some(value) = Value::parse(&text) else { return false };
     // Paths below the working directory are written relative to it.
     let same = |key: &str| key == path || (!key.is_empty() && path.ends_with(&format!("/{key}")));

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::record::facts::{BlockKind, Id, block, flag};
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::request::pairing::{NONE, Pairing, State};
 use crate::request::{CleanupPass, IdMap};
 use crate::rules::Context;
@@ -98,7 +98,7 @@ impl Split {
 
 /// The first kept record whose call has no result among the kept ones or behind the boundary, or the other way round.
 pub(super) fn torn_preserve(session: &Session, pairing: &Pairing, boundary: u32) -> Option<u32> {
-    let text = again::text(&session.source, session.record(boundary)).ok()?;
+    let text = reread::text(&session.source, session.record(boundary)).ok()?;
     let uuids = Value::parse(&text)?.at(&["compactMetadata", "preservedMessages", "uuids"])?;
     let kept: Vec<u32> =
         uuids.items().iter().filter_map(|v| session.graph.find(Id::of(v.text()?.as_bytes()), &session.facts)).collect();

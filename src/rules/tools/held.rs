@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use crate::record::{again, value::Value};
+use crate::record::{reread, value::Value};
 use crate::request::autopsy::{answered, call_id};
 use crate::request::content;
 use crate::rules::Context;
@@ -32,7 +32,7 @@ impl Held {
     ) -> Option<T> {
         let mut held = self.0.borrow_mut();
         if held.as_ref().is_none_or(|one| one.record != record) {
-            let text = again::text(&session.source, session.record(record)).ok()?;
+            let text = reread::text(&session.source, session.record(record)).ok()?;
             let items =
                 content(&text).map(|c| c.items().iter().map(|i| (i.start, i.end)).collect()).unwrap_or_default();
             *held = Some(One { record, text, items });
@@ -46,7 +46,7 @@ impl Held {
         let session = context.session;
         let b = *context.request.blocks(&session.facts, record).get(place as usize)?;
         if session.agent.is_result(session.record(record).kind) {
-            return answered(&again::text(&session.source, session.record(record)).ok()?, session.agent);
+            return answered(&reread::text(&session.source, session.record(record)).ok()?, session.agent);
         }
         self.block(session, record, usize::from(b.index), |value| call_id(value, b.kind, session.agent))
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use sid_audit::agents;
-use sid_audit::audit::repair::{self, FilePlan, Survey, back};
+use sid_audit::audit::repair::{self, FilePlan, Survey, undo};
 use sid_audit::commit::{Journal, Run};
 use support::temp::{Temp, files_below, write};
 use support::time::touch;
@@ -156,9 +156,9 @@ fn a_run_over_sixty_files_is_taken_back_whole() {
     let lock = house.journal().lock().unwrap();
     let asked = asked(false, Fix::Links);
     let paths: Vec<PathBuf> = done.applied.iter().map(|a| a.path.clone()).collect();
-    let known = back::Known::new(&paths, None, &Environment::default(), &asked);
+    let known = undo::Known::new(&paths, None, &Environment::default(), &asked);
     assert_eq!(known.refusals(), []);
-    let undone = back::undo(&lock, run, None, true, &known, &quick()).unwrap();
+    let undone = undo::undo(&lock, run, None, true, &known, &quick()).unwrap();
     assert!(undone.failed.is_empty(), "{:?}", undone.failed);
     let after = looks(&home);
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
@@ -192,8 +192,8 @@ fn an_undo_carries_over_what_was_appended_since() {
 
     let lock = house.journal().lock().unwrap();
     let asked = asked(false, Fix::Links);
-    let known = back::Known::new(std::slice::from_ref(&path), None, &Environment::default(), &asked);
-    let undone = back::undo(&lock, &done.applied[0].journal_id, None, true, &known, &quick()).unwrap();
+    let known = undo::Known::new(std::slice::from_ref(&path), None, &Environment::default(), &asked);
+    let undone = undo::undo(&lock, &done.applied[0].journal_id, None, true, &known, &quick()).unwrap();
     assert!(undone.failed.is_empty(), "{:?}", undone.failed);
     assert_eq!(std::fs::read(&path).unwrap(), [&whole.bytes, b"\n".as_slice(), line.as_bytes()].concat());
 }
@@ -224,8 +224,8 @@ fn late_lines_are_brought_over_by_the_next_run() {
     let swept = lock.sweep(std::time::SystemTime::now(), false).unwrap();
     assert_eq!(swept.remaining[0].file.late, line.len() as u64);
     let asked = asked(false, Fix::Links);
-    let known = back::Known::new(&[house.store()], None, &Environment::default(), &asked);
-    let late = back::bring_over(&lock, &swept.remaining, &known, &quick());
+    let known = undo::Known::new(&[house.store()], None, &Environment::default(), &asked);
+    let late = undo::bring_over(&lock, &swept.remaining, &known, &quick());
     assert!(late.refused.is_empty() && late.elsewhere.is_empty(), "{late:?}");
     assert!(late.outcomes[0].unmerged.is_empty(), "{late:?}");
     assert_eq!(std::fs::read(&path).unwrap(), [before, line.into_bytes()].concat());

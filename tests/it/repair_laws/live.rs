@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use sid_audit::agents;
-use sid_audit::audit::repair::{self, FilePlan, back};
+use sid_audit::audit::repair::{self, FilePlan, undo};
 use sid_audit::commit::{Journal, Locked, Run};
 use support::temp::{Temp, write};
 
@@ -31,8 +31,8 @@ fn run(path: &Path, locked: &Locked) -> Result<repair::Applying, String> {
     let asked = asked();
     let discovery = discover(&[path.to_owned()], Some(Dialect::Sid), &Environment::default(), agents::HOMES);
     let swept = locked.sweep(SystemTime::now(), true).unwrap();
-    let known = back::Known::of(discovery.clone(), &asked);
-    let late = back::bring_over(locked, &swept.remaining, &known, &door());
+    let known = undo::Known::of(discovery.clone(), &asked);
+    let late = undo::bring_over(locked, &swept.remaining, &known, &door());
     assert!(late.refused.is_empty() && late.elsewhere.is_empty(), "{late:?}");
     let survey = repair::survey(&discovery, &asked, &Meter::default());
     let plans: Vec<&FilePlan> = survey.plans.iter().filter(|plan| plan.has_work()).collect();

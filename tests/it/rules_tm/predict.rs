@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sid_audit::agents;
 use sid_audit::dialect::Dialect;
-use sid_audit::record::again;
+use sid_audit::record::reread;
 use sid_audit::request::Integrity;
 use sid_audit::request::autopsy::call_id;
 use sid_audit::request::{self, tail};
@@ -17,7 +17,7 @@ use std::path::Path;
 fn ids(Examined { session, request, .. }: &Examined, list: &[(u32, u32)]) -> Value {
     let of = |&(row, block): &(u32, u32)| {
         let n = request.rows[row as usize].record;
-        let text = again::text(&session.source, session.record(n)).unwrap();
+        let text = reread::text(&session.source, session.record(n)).unwrap();
         let b = request.blocks(&session.facts, n)[block as usize];
         call_id(request::content(&text).unwrap().items()[usize::from(b.index)], b.kind, agents::of(Dialect::Sid))
             .map(|t| t.lossy())

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use crate::predict::Around;
 use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
-use crate::record::again;
 use crate::record::facts::{BlockKind, Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
+use crate::record::reread;
 use crate::record::reread::Reread;
 use crate::record::value::Value;
 use crate::session::{Session, ids};
@@ -91,7 +91,7 @@ impl Rows {
                 continue;
             }
             if record.has(flag::LOSSY) {
-                let text = again::text(&session.source, record).unwrap_or_default();
+                let text = reread::text(&session.source, record).unwrap_or_default();
                 rows.take(record, &text);
             } else {
                 rows.take(record, reread.range(record.offset, record.length as usize));
@@ -219,7 +219,7 @@ fn todos(session: &Session) -> State {
 }
 
 fn written(session: &Session, record: &Record) -> Option<usize> {
-    let text = again::text(&session.source, record).ok()?;
+    let text = reread::text(&session.source, record).ok()?;
     let content = Value::parse(&text)?.at(&["message", "content"])?.items();
     let call = content.iter().rev().find(|b| b.get("name").and_then(|n| n.string()).as_deref() == Some("TodoWrite"))?;
     let todos = call.at(&["input", "todos"])?;
@@ -332,7 +332,7 @@ fn permission_mode(session: &Session, rows: &Rows) -> State {
     }
     let prompts = session.chain.adopted.iter().rev().map(|&n| session.record(n)).filter(|r| r.kind == Kind::User);
     let told = prompts.take(FAR).find_map(|r| {
-        let mode = again::field(&session.source, r, &["permissionMode"])?;
+        let mode = reread::field(&session.source, r, &["permissionMode"])?;
         Some((mode.lossy(), r.line))
     });
     match told {

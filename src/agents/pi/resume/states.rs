@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::agents::pi::{ResumeRules, load};
 use crate::chain::Stop;
 use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
-use crate::record::again;
 use crate::record::facts::{Id, Kind, Record, flag};
+use crate::record::reread;
 use crate::record::reread::Reread;
 use crate::record::value::Value;
 use crate::request::Request;
@@ -58,7 +58,7 @@ impl Entries {
                 continue;
             }
             if record.has(flag::LOSSY) {
-                let text = again::text(&session.source, record).unwrap_or_default();
+                let text = reread::text(&session.source, record).unwrap_or_default();
                 entries.take(record, &text, on_path);
             } else {
                 entries.take(record, reread.range(record.offset, record.length as usize), on_path);
@@ -148,7 +148,7 @@ fn model(session: &Session, entries: &Entries) -> State {
     let changed = entries.model.as_ref();
     match (spoke, changed) {
         (Some(record), changed) if changed.is_none_or(|(line, _)| *line < record.line) => {
-            let provider = again::field(&session.source, record, &["message", "provider"]).map(|p| p.lossy());
+            let provider = reread::field(&session.source, record, &["message", "provider"]).map(|p| p.lossy());
             let model = session.facts.names.text(record.model);
             let note = format!("{}, which answered last", of_provider(provider, Some(model)));
             State::new(NAME, Outcome::Restored, note).at(record.line)
@@ -169,7 +169,7 @@ fn thinking(session: &Session, entries: &Entries) -> State {
 /// Headers of the first version told model and level.
 fn header_word(session: &Session, name: &'static str, key: &str) -> State {
     let header = load::header(&session.facts.records).map(|n| session.record(n));
-    let word = header.and_then(|r| Some((again::field(&session.source, r, &[key])?.lossy(), r.line)));
+    let word = header.and_then(|r| Some((reread::field(&session.source, r, &[key])?.lossy(), r.line)));
     match word {
         Some((word, line)) => {
             State::new(name, Outcome::Restored, format!("{}, as the header has it", quoted(&word))).at(line)

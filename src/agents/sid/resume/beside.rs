@@ -9,7 +9,7 @@ use crate::predict::states::{Outcome, State, counted, is_blank, quoted};
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
-use crate::record::pass;
+use crate::record::parse;
 use crate::record::value::Value;
 use crate::session::{Session, ids};
 use crate::store::{EntryKind, Handle, Source};
@@ -75,7 +75,7 @@ pub(super) fn sidechains(session: &Session, around: Around<'_>) -> State {
 /// Whether a transcript has its end anywhere; none when the agent passes it over: it is empty, or a line of it is null,
 /// at which the agent's reader throws.
 fn how_it_ended(source: &Source, around: Around<'_>) -> std::io::Result<Option<bool>> {
-    let facts = pass::read_cut(source, around.agent, Cut::TrimmedLines, around.meter)?;
+    let facts = parse::read_cut(source, around.agent, Cut::TrimmedLines, around.meter)?;
     if facts.records.iter().any(|r| r.has(flag::IS_NULL)) || (facts.records.is_empty() && facts.lines.bad == 0) {
         return Ok(None);
     }

@@ -5,8 +5,8 @@ use std::path::{Component, Path};
 use serde_json::Value;
 
 use crate::predict::ended::{Crash, EndMark};
-use crate::record::again;
 use crate::record::facts::{Kind, Record};
+use crate::record::reread;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 
@@ -45,7 +45,7 @@ pub(super) fn noted_process(session: &Session) -> Option<String> {
         return None;
     }
     let mut notes = facts.records.iter().rev().filter(|r| r.kind == Kind::Metadata && r.agent == trace);
-    notes.find_map(|r| again::field(&session.source, r, &["value"])).map(|id| id.lossy())
+    notes.find_map(|r| reread::field(&session.source, r, &["value"])).map(|id| id.lossy())
 }
 
 /// No snapshot is longer.

@@ -10,9 +10,9 @@ use super::{beside, goal};
 use crate::chain::Mode;
 use crate::predict::Around;
 use crate::predict::states::{Outcome, State, counted, is_blank, not_reached, quoted};
-use crate::record::again;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::request::{Request, tail};
 use crate::session::{Session, Shape};
@@ -92,8 +92,8 @@ fn model(session: &Session, setting: Option<&Stored>) -> State {
 fn began_with(session: &Session, name: &'static str) -> State {
     let (model, provider, line) = match start(session) {
         Some(record) => {
-            let model = again::field(&session.source, record, &["model"]).map(|t| t.lossy());
-            let provider = again::field(&session.source, record, &["provider"]).map(|t| t.lossy());
+            let model = reread::field(&session.source, record, &["model"]).map(|t| t.lossy());
+            let provider = reread::field(&session.source, record, &["provider"]).map(|t| t.lossy());
             (model, provider, Some(record.line))
         }
         None => (beside_messages(session, "model"), beside_messages(session, "provider"), None),
@@ -310,7 +310,7 @@ fn permission_mode(session: &Session, setting: Option<&Stored>) -> State {
     let found = found.or_else(|| {
         let chain = session.chain.adopted.iter().rev().map(|&n| session.record(n));
         chain.filter(|r| r.kind == Kind::User && r.has(flag::CONTEXT_FIELDS)).find_map(|r| {
-            let mode = again::field(&session.source, r, &["permissionMode"])?;
+            let mode = reread::field(&session.source, r, &["permissionMode"])?;
             Some((mode.lossy(), Some(r.line)))
         })
     });

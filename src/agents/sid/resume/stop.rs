@@ -4,8 +4,8 @@
 use crate::chain::Mode;
 use crate::predict::states::{counted, quoted};
 use crate::predict::stop::{Open, WAITS, lost_to_the_rule, unanswered, unread_line};
-use crate::record::again;
 use crate::record::facts::flag;
+use crate::record::reread;
 use crate::request::{CleanupPass, Interruption, Request, WHOLE, tail};
 use crate::session::Session;
 
@@ -87,7 +87,7 @@ fn of_the_last(session: &Session, request: &Request) -> Vec<String> {
         )),
         Interruption::Prompt(n) => {
             let record = session.record(*n);
-            let origin = again::field(&session.source, record, &["message", "_meta", "origin"]);
+            let origin = reread::field(&session.source, record, &["message", "_meta", "origin"]);
             if let Some(origin) = origin.filter(|o| !o.is_empty()) {
                 let origin = quoted(&origin.lossy());
                 doubts.push(format!("nobody typed the prompt of line {}: its origin is {origin}", record.line));

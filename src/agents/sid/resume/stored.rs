@@ -1,9 +1,9 @@
 //! Metadata of sid-code as its loader folds it: of each key the value that the last record of the accepted chain gives.
 //! In a whole-file session it stands in one object, which newer versions write.
 
-use crate::record::again;
 use crate::record::damage::BOM;
 use crate::record::facts::Kind;
+use crate::record::reread;
 use crate::record::value::Value;
 use crate::session::{Session, Shape};
 
@@ -54,7 +54,7 @@ impl<'a> Metadata<'a> {
         }
         let mut accepted = session.chain.adopted.iter().rev().map(|&n| session.record(n));
         let record = accepted.find(|r| r.kind == Kind::Metadata && r.agent == name)?;
-        let text = again::text(&session.source, record).ok()?;
+        let text = reread::text(&session.source, record).ok()?;
         let raw = Value::parse(&text)?.get("value").map(|v| v.raw().to_vec()).unwrap_or_default();
         Some(Stored { line: Some(record.line), raw })
     }

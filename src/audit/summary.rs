@@ -20,7 +20,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let resume = resume::judge(context, &findings, healed.as_ref());
     drop(healed);
     let (api, api_codes) = legal::api(context, &findings);
-    findings.retain(|finding| gate.keeps(finding) || finding.rule.code == super::join::MISSING_PARENT);
+    findings.retain(|finding| gate.keeps(finding) || finding.rule.code == super::attribute::MISSING_PARENT);
     findings.shrink_to_fit();
     let lines = &session.facts.lines;
     let small = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);

@@ -13,8 +13,8 @@ use crate::store::Discovery;
 /// the second and not the first must not lose it before that is known.
 pub(super) const MISSING_PARENT: &str = "C201";
 
-/// Joins them. Returns what belongs to no session. `sessions` are sorted by file.
-pub(super) fn join(
+/// Puts each where it belongs. Returns what belongs to no session. `sessions` are sorted by file.
+pub(super) fn attribute(
     sessions: &mut [SessionAudit],
     report: StoreReport,
     discovery: &Discovery,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::guard::{Guard, Refused};
+use super::in_use::{Guard, Refused};
 use super::{Applied, Options};
 use crate::agents;
 use crate::audit::files::is_session_or_index;
