@@ -244,7 +244,7 @@ impl Work<'_> {
         let audit = summary::judge(n, &context, &Gate::default());
         let decided = !decided::about(&examined.session, &self.options.plan.relink).is_empty();
         if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&examined.session, id)) {
-            sum.leaf_in.push(hand.path.clone());
+            sum.leaf_in.push(hand.path);
         }
         let asked = audit.findings().iter().any(|f| self.asks_for(f));
         let standing = Standing::of(audit);
