@@ -39,7 +39,7 @@ impl Sender for Sid {
 
     /// Of a subagent's transcript: that it reached its end mark.
     fn has_ended(&self, session: &Session) -> bool {
-        session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::SideEnd)
+        session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd)
     }
 
     fn clean(&self, session: &Session, request: &mut Request) {
@@ -48,7 +48,7 @@ impl Sender for Sid {
 
     /// Results in messages of another role than "user" count for nothing; a sidechain's "tool" is one.
     fn may_answer(&self, record: &Record) -> bool {
-        let user = record.kind == Kind::SideMessage || record.has(flag::ROLE_USER);
+        let user = record.kind == Kind::TranscriptMessage || record.has(flag::ROLE_USER);
         user && !record.has(flag::ROLE_ASSISTANT)
     }
 }

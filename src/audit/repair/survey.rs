@@ -23,7 +23,7 @@ use crate::audit::layers::folder_name;
 use crate::audit::mend::{self, Again, Mend};
 use crate::audit::spread::{Failed, spread};
 use crate::audit::{NOBODYS, PLACES, below_store, keep, shape_of};
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
