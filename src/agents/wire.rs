@@ -1,8 +1,10 @@
 //! What agents share that keep messages as the Anthropic API has them.
 
 use crate::record::agent::BlockField;
-use crate::record::facts::BlockKind;
+use crate::record::facts::{BlockKind, flag};
 use crate::record::keys::{Key, key};
+use crate::request::Api;
+use crate::session::Session;
 
 /// Keys of a content block.
 pub(super) const BLOCK: &[Key<BlockField>] = &[
@@ -40,5 +42,31 @@ pub(super) fn block_kind(type_name: &[u8]) -> BlockKind {
         b"tool_reference" => BlockKind::ToolReference,
         other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => BlockKind::Server,
         _ => BlockKind::Other,
+    }
+}
+
+/// Whose rules judge what is sent to a model of this name: Claude's models are known by it, as providers and gateways
+/// spell it (`us.anthropic.claude-…`).
+pub(super) fn api_of(model: &[u8]) -> Api {
+    let lower = model.to_ascii_lowercase();
+    let claude = memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku");
+    if claude { Api::Anthropic } else { Api::Unknown }
+}
+
+/// Whose rules judge a session's next request: by its provider, and by the last model where it names none. `nameless` is
+/// for a session that names neither.
+pub(super) fn api(session: &Session, nameless: Api) -> Api {
+    let facts = &session.facts;
+    let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
+    let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
+    let provider = facts.last_provider.as_deref().or(facts.provider.as_deref()).map(str::to_ascii_lowercase);
+    let Some(provider) = provider else { return model.map_or(nameless, api_of) };
+    let has = |word: &str| provider.contains(word);
+    if has("anthropic") || has("claude") {
+        Api::Anthropic
+    } else if has("bedrock") || has("vertex") {
+        model.map_or(Api::Unknown, api_of)
+    } else {
+        Api::Unknown
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::finding::{Finding, Fix, Severity};
 use crate::repair::links::Relink;
 use crate::repair::worse::TakenBack;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::Format;
 use super::graph::Graph;
-use super::heal::Broken;
+use super::recover::Broken;
 use super::survey::Reason;
 use crate::record::agent::Records;
 use crate::record::facts::{Facts, Id, Record};

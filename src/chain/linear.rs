@@ -25,10 +25,10 @@ pub fn compare(facts: &Facts, chain: &Chain) -> Linear {
     for &n in messages {
         returned[n as usize] = true;
     }
-    let all = || numbered(&facts.records).filter(|(_, r)| r.is_message() || r.kind == Kind::SideMessage);
+    let all = || numbered(&facts.records).filter(|(_, r)| r.is_message() || r.kind == Kind::TranscriptMessage);
     let speaks = |n: u32| {
         let record = &facts.records[n as usize];
-        record.is_message() || record.kind == Kind::SideMessage
+        record.is_message() || record.kind == Kind::TranscriptMessage
     };
     Linear {
         messages: all().count() as u64,

@@ -6,8 +6,8 @@
 pub mod agent;
 pub mod format;
 pub mod graph;
-pub mod heal;
 pub mod linear;
+pub mod recover;
 pub mod shape;
 pub mod survey;
 pub mod walk;

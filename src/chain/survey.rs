@@ -6,7 +6,7 @@
 
 use super::agent::Loader;
 use super::graph::{Graph, MISSING, NO_PARENT, numbered};
-use super::heal::Broken;
+use super::recover::Broken;
 use super::walk::{self, Inherited};
 use super::{Chain, Mode, Stop};
 use crate::record::facts::{BlockKind, Facts, Kind, NO_TIME, Record, block, flag};

@@ -91,11 +91,11 @@ pub enum Kind {
     /// The end of a session.
     End,
     /// The start of a sidechain.
-    SideStart,
+    TranscriptStart,
     /// A message of a sidechain.
-    SideMessage,
+    TranscriptMessage,
     /// The end of a sidechain.
-    SideEnd,
+    TranscriptEnd,
     /// The title of a session.
     Summary,
     /// A snapshot of the file layer.

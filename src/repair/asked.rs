@@ -6,7 +6,7 @@ use std::io;
 use super::edit::{Action, Edit};
 use super::links::{quoted, set_member};
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Fix;

@@ -1,7 +1,7 @@
 //! One edit of a plan: what is done, for which finding, how far it goes and how sure it is.
 
 use super::text::Splice;
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::finding::Fix;
 
 /// What an edit does.

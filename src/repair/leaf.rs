@@ -11,7 +11,7 @@ use std::io;
 use super::edit::{Action, Edit};
 use super::links::{Relink, keys, quoted, set_member};
 use super::worse::TakenBack;
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::chain::walk;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix};

@@ -1,6 +1,6 @@
 //! Edits of the class `links`: ids and parent pointers, line order, and dropping a record of which an equal copy stays.
 //!
-//! New parents are those of `chain::heal`, so that what the verdict promised is what a repair does.
+//! New parents are those of `chain::recover`, so that what the verdict promised is what a repair does.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -11,7 +11,7 @@ use super::edit::{Action, Edit};
 use super::made;
 use super::text::Splice;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, Evidence, Healed, Link, Origin, heal, kept_branch, start_below};
+use crate::chain::recover::{Broken, Evidence, Link, Origin, Recovered, kept_branch, recover, start_below};
 use crate::chain::walk;
 use crate::dialect::Dialect;
 use crate::finding::Fix;
@@ -45,14 +45,15 @@ impl Relink {
 
 /// The links whose lost pointer can be read in the damaged bytes of a session as it stands.
 pub(super) fn legible(session: &Session) -> Vec<(String, String)> {
-    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(recovered) = recover(session.agent, &session.facts, &session.graph, &session.chain, &session.source)
+    else {
         return Vec::new();
     };
-    let id = |n: u32| match healed.origins[n as usize] {
+    let id = |n: u32| match recovered.origins[n as usize] {
         Origin::MadeUp => None,
-        _ => reread::id(&session.source, &healed.records[n as usize]).map(|t| t.lossy()),
+        _ => reread::id(&session.source, &recovered.records[n as usize]).map(|t| t.lossy()),
     };
-    let read = healed.links.iter().filter(|l| l.evidence == Evidence::Legible);
+    let read = recovered.links.iter().filter(|l| l.evidence == Evidence::Legible);
     read.filter_map(|l| Some((id(l.child)?, id(l.parent?)?))).collect()
 }
 
@@ -97,15 +98,16 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
             .map(|s| Edit::new("C204", Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
         return Ok(edit.into_iter().map(|e| vec![e]).collect());
     }
-    let Some(healed) = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source) else {
+    let Some(recovered) = recover(session.agent, &session.facts, &session.graph, &session.chain, &session.source)
+    else {
         return Ok(Vec::new());
     };
     let mut edits = match (code, session.dialect) {
-        ("C205", Dialect::Sid) => in_order(session, &healed)?,
+        ("C205", Dialect::Sid) => in_order(session, &recovered)?,
         _ => Vec::new(),
     };
     // A link to a record without an id is made in one step with the ids: neither is of use alone.
-    let is_nameless = |n: u32| match healed.origins[n as usize] {
+    let is_nameless = |n: u32| match recovered.origins[n as usize] {
         Origin::Record(n) => !session.record(n).has(flag::ID_STRING),
         Origin::Hidden(_) | Origin::MadeUp => false,
     };
@@ -113,25 +115,25 @@ fn mended(session: &Session, code: &'static str, relink: &Relink) -> io::Result<
         let sure = l.evidence != Evidence::Nearest || relink.nearest;
         l.broken.code() == code && sure && l.parent.is_some_and(is_nameless)
     };
-    let named = code == "C209" || healed.links.iter().any(needs_name);
+    let named = code == "C209" || recovered.links.iter().any(needs_name);
     // Ids that are given in this same step: a link may name one.
     let mut given: HashMap<u32, String> = HashMap::new();
     if named {
         let wanting = wanting(session);
-        for &n in &healed.named {
-            if let Origin::Record(m) = healed.origins[n as usize]
-                && let Some((edit, id)) = give_id(session, &healed, &wanting, n, m)?
+        for &n in &recovered.named {
+            if let Origin::Record(m) = recovered.origins[n as usize]
+                && let Some((edit, id)) = give_id(session, &recovered, &wanting, n, m)?
             {
                 edits.push(edit);
                 given.insert(m, id);
             }
         }
     }
-    for link in healed.links.iter().filter(|l| l.broken.code() == code || (named && l.broken.code() == "C209")) {
+    for link in recovered.links.iter().filter(|l| l.broken.code() == code || (named && l.broken.code() == "C209")) {
         if link.broken == Broken::ParentBelow && session.dialect == Dialect::Sid {
             continue;
         }
-        edits.extend(new_parent(session, &healed, link, relink, &given)?);
+        edits.extend(new_parent(session, &recovered, link, relink, &given)?);
     }
     Ok(one(edits))
 }
@@ -145,7 +147,7 @@ fn wanting(session: &Session) -> HashMap<Id, u32> {
 /// Gives a record without an id the one that its child names, or one made from its bytes.
 fn give_id(
     session: &Session,
-    healed: &Healed,
+    recovered: &Recovered,
     wanting: &HashMap<Id, u32>,
     n: u32,
     m: u32,
@@ -156,7 +158,7 @@ fn give_id(
     }
     let text = reread::text(&session.source, record)?;
     let (id_key, parent_key) = keys(session.dialect);
-    let wanted = healed.records[n as usize].id;
+    let wanted = recovered.records[n as usize].id;
     let child = wanting.get(&wanted).copied().filter(|c| *c > m);
     let id = match child {
         Some(child) => reread::field(&session.source, session.record(child), &[parent_key]).map(|t| t.lossy()),
@@ -173,12 +175,12 @@ fn give_id(
 
 fn new_parent(
     session: &Session,
-    healed: &Healed,
+    recovered: &Recovered,
     link: &Link,
     relink: &Relink,
     given: &HashMap<u32, String>,
 ) -> io::Result<Option<Edit>> {
-    let Origin::Record(child) = healed.origins[link.child as usize] else { return Ok(None) };
+    let Origin::Record(child) = recovered.origins[link.child as usize] else { return Ok(None) };
     let record = session.record(child);
     let own = session.id(child).map(|id| id.lossy());
     if relink.elsewhere.iter().any(|(id, _)| *id == record.parent) && link.broken == Broken::MissingParent {
@@ -188,7 +190,7 @@ fn new_parent(
     let legible = named(&relink.legible);
     let parent = match (legible.as_ref(), link.parent) {
         (Some(id), _) => Some(id.clone()),
-        (None, Some(p)) => match healed.origins[p as usize] {
+        (None, Some(p)) => match recovered.origins[p as usize] {
             Origin::Record(p) => match session.id(p).map(|t| t.lossy()).or_else(|| given.get(&p).cloned()) {
                 Some(id) => Some(id),
                 // It gets its id in another step.
@@ -222,9 +224,9 @@ fn new_parent(
 }
 
 /// sid-code looks upwards only: records move so that each stands behind its parent, and as few of them as can be.
-fn in_order(session: &Session, healed: &Healed) -> io::Result<Vec<Edit>> {
-    let below = healed.links.iter().filter(|l| l.broken == Broken::ParentBelow);
-    let below = below.filter_map(|l| match healed.origins[l.child as usize] {
+fn in_order(session: &Session, recovered: &Recovered) -> io::Result<Vec<Edit>> {
+    let below = recovered.links.iter().filter(|l| l.broken == Broken::ParentBelow);
+    let below = below.filter_map(|l| match recovered.origins[l.child as usize] {
         Origin::Record(n) => Some(n),
         Origin::Hidden(_) | Origin::MadeUp => None,
     });

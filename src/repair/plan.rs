@@ -11,7 +11,7 @@ use super::text::{Splice, Text};
 use super::worse::{About, Back, Bound, Seen, TakenBack, Worse, emptied, loud, no_longer, tail_gone, worse};
 use super::{asked, bytes, content, leaf, links, places};
 use crate::chain::Mode;
-use crate::chain::heal::{Evidence, answers_to_nothing};
+use crate::chain::recover::{Evidence, answers_to_nothing};
 use crate::finding::{Fact, Finding, Fix, Severity};
 use crate::record::facts::{Id, flag};
 use crate::rules::gate::Gate;

@@ -10,7 +10,7 @@ use super::edit::Edit;
 use super::places;
 use super::plan::State;
 use super::text::Text;
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::finding::{Fix, Severity};
 use crate::record::facts::{Id, Kind, Record};
 use crate::rules::counted;

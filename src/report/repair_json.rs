@@ -14,7 +14,7 @@ use super::repair_diff::Change;
 use super::scan_json::{ApiJson, ErrorJson, ResumeJson, RootJson, kind_name, roots};
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::commit::Sha;
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Severity};

@@ -13,7 +13,7 @@ use super::style::{Span, Style, dim, plain, span, strong};
 use super::wrap::wrap;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::{counted, registry};

@@ -22,7 +22,7 @@ pub mod tools;
 pub mod usage;
 
 use crate::chain::Chain;
-use crate::chain::heal::Healed;
+use crate::chain::recover::Recovered;
 use crate::finding::{Finding, Place};
 use crate::metrics::usage::SessionUsage;
 use crate::request::Request;
@@ -95,16 +95,16 @@ pub struct Context<'a> {
     pub places: usize,
 }
 
-/// What all families say of one session, in file order, and the session mended where there was something to mend.
-pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Healed>) {
+/// What all families say of one session, in file order, and the session recovered where there was something to recover.
+pub fn session_findings(context: &Context<'_>) -> (Vec<Finding>, Option<Recovered>) {
     let mut found = Collector::new(context.places);
     lines::check(context, &mut found);
-    let healed = chain::check(context, &mut found);
+    let recovered = chain::check(context, &mut found);
     tools::check(context, &mut found);
     messages::check(context, &mut found);
     usage::check(context, &mut found);
     store::check(context, &mut found);
-    (found.finish(), healed)
+    (found.finish(), recovered)
 }
 
 impl<'a> Context<'a> {

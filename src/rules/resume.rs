@@ -1,7 +1,7 @@
-//! The RESUME verdict: made from findings and from the mended session, never beside them.
+//! The RESUME verdict: made from findings and from the recovered session, never beside them.
 
 use super::Context;
-use crate::chain::heal::Healed;
+use crate::chain::recover::Recovered;
 use crate::chain::walk::Inherited;
 use crate::dialect::Dialect;
 use crate::finding::Finding;
@@ -11,10 +11,10 @@ use crate::session::Shape;
 use crate::verdict::{Lawful, Resume, ResumeVerdict};
 
 /// The verdict on one session, from its findings and from what an undamaged file would bring back.
-pub fn judge(context: &Context<'_>, findings: &[Finding], healed: Option<&Healed>) -> Resume {
+pub fn judge(context: &Context<'_>, findings: &[Finding], recovered: Option<&Recovered>) -> Resume {
     let session = context.session;
     let loaded = count(session.chain.messages.len());
-    let mended = healed.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
+    let mended = recovered.filter(|h| h.chain.refusal.is_none()).map_or(0, |h| count(h.expected(&session.chain)));
     let says = |code: &str| findings.iter().any(|f| f.rule.code == code);
     let verdict = if says("C211") {
         ResumeVerdict::None

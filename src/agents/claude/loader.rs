@@ -6,7 +6,7 @@ use super::{Claude, load};
 use crate::chain::agent::Loader;
 use crate::chain::format::{Format, FormatBy};
 use crate::chain::graph::{Graph, MISSING};
-use crate::chain::heal::Broken;
+use crate::chain::recover::Broken;
 use crate::chain::shape::is_prompt;
 use crate::chain::survey::Reason;
 use crate::chain::{Chain, Mode};

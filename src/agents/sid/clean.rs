@@ -158,7 +158,7 @@ fn integrity(facts: &Facts, sent: &Request) -> Integrity {
     let (mut calls, mut results): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
     for (row, r) in (0..).zip(&sent.rows) {
         let record = &facts.records[r.record as usize];
-        let side = record.kind == Kind::SideMessage;
+        let side = record.kind == Kind::TranscriptMessage;
         let (model, user) = (record.has(flag::ROLE_ASSISTANT), record.has(flag::ROLE_USER));
         if !record.has(flag::CONTENT_ARRAY) || sent.fate(row, WHOLE).is_some() {
             continue;

@@ -29,7 +29,7 @@ pub(crate) fn load_from(facts: &Facts, tail: u32) -> Chain {
 /// Whether a file is a sidechain: its first record says so.
 pub(crate) fn is_side(facts: &Facts) -> bool {
     let first = facts.records.iter().find(|r| r.kind != Kind::NonObject);
-    let side = |r: &Record| matches!(r.kind, Kind::SideStart | Kind::SideMessage | Kind::SideEnd);
+    let side = |r: &Record| matches!(r.kind, Kind::TranscriptStart | Kind::TranscriptMessage | Kind::TranscriptEnd);
     first.is_some_and(side)
 }
 
@@ -42,8 +42,9 @@ pub(crate) fn is_fork_start(record: &Record) -> bool {
 /// sid-code's sidechains have no ids: what is reconstructed is every message in order (`docs/formats/sid-code.md`,
 /// section 3). The session loader, which returns null for them, decides which lines are adopted.
 pub(crate) fn load_side(facts: &Facts) -> Chain {
-    let messages =
-        (0..facts.records.len() as u32).filter(|&n| facts.records[n as usize].kind == Kind::SideMessage).collect();
+    let messages = (0..facts.records.len() as u32)
+        .filter(|&n| facts.records[n as usize].kind == Kind::TranscriptMessage)
+        .collect();
     Chain { messages, refusal: None, ..load(facts) }
 }
 

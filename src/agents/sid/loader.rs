@@ -6,7 +6,7 @@ use super::{Sid, load};
 use crate::chain::agent::Loader;
 use crate::chain::format::{Format, FormatBy};
 use crate::chain::graph::{Graph, NO_PARENT};
-use crate::chain::heal::Broken;
+use crate::chain::recover::Broken;
 use crate::chain::survey::Reason;
 use crate::chain::{Chain, Mode};
 use crate::record::facts::{Facts, Id, Kind, Record, flag};

@@ -36,7 +36,7 @@ fn session_differs<'a>(session: &Session, stem: &'a [u8]) -> Option<Differs<'a>>
 /// A sidechain's name is its session's id, a dash, and the agent's id with odd characters replaced.
 fn sidechain_differs<'a>(session: &Session, stem: &'a [u8]) -> Option<Differs<'a>> {
     let facts = &session.facts;
-    let start = facts.records.iter().find(|r| r.kind == Kind::SideStart && r.session != 0)?;
+    let start = facts.records.iter().find(|r| r.kind == Kind::TranscriptStart && r.session != 0)?;
     let id = facts.names.get(start.session)?;
     let own = [24, 36].into_iter().find_map(|n| stem.split_at_checked(n).filter(|(id, _)| is_session_id(id)));
     let (prefix, rest) = own?;

@@ -107,9 +107,9 @@ impl Records for Sid {
             b"context_compact" => Kind::Compaction,
             b"metadata" => Kind::Metadata,
             b"session_end" => Kind::End,
-            b"sidechain_start" => Kind::SideStart,
-            b"sidechain_end" => Kind::SideEnd,
-            b"message" => Kind::SideMessage,
+            b"sidechain_start" => Kind::TranscriptStart,
+            b"sidechain_end" => Kind::TranscriptEnd,
+            b"message" => Kind::TranscriptMessage,
             _ => Kind::Other,
         };
         record.flags |= cut_by_length(seen.stop) | origin(&seen.word(kept::ORIGIN));
@@ -155,9 +155,9 @@ impl Records for Sid {
             Kind::Compaction => "context_compact",
             Kind::Metadata => "metadata",
             Kind::End => "session_end",
-            Kind::SideStart => "sidechain_start",
-            Kind::SideEnd => "sidechain_end",
-            Kind::SideMessage => "message",
+            Kind::TranscriptStart => "sidechain_start",
+            Kind::TranscriptEnd => "sidechain_end",
+            Kind::TranscriptMessage => "message",
             _ => return None,
         })
     }
@@ -168,7 +168,7 @@ impl Records for Sid {
             Kind::User | Kind::Assistant | Kind::ToolMessage if record.has(flag::ROLE_ASSISTANT) => {
                 Speaker::Is("assistant")
             }
-            Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::SideMessage => Speaker::Stored(""),
+            Kind::User | Kind::Assistant | Kind::ToolMessage | Kind::TranscriptMessage => Speaker::Stored(""),
             _ => Speaker::Nobody,
         }
     }

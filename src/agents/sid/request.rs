@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::{Sid, clean};
+use crate::agents::wire;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, is_claude};
-use crate::session::Session;
+use crate::request::{Api, Request, Role};
+use crate::session::{Session, Shape};
 
 impl Sender for Sid {
     /// A sidechain's role "tool" is sent as the user's.
@@ -28,8 +29,17 @@ impl Sender for Sid {
         HashMap::new()
     }
 
-    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api {
-        if model.is_some_and(is_claude) { Api::Anthropic } else { Api::Unknown }
+    fn api(&self, session: &Session) -> Api {
+        wire::api(session, Api::Unknown)
+    }
+
+    fn api_of(&self, model: &[u8]) -> Api {
+        wire::api_of(model)
+    }
+
+    /// Of a subagent's transcript: that it reached its end mark.
+    fn has_ended(&self, session: &Session) -> bool {
+        session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd)
     }
 
     fn clean(&self, session: &Session, request: &mut Request) {
@@ -38,7 +48,7 @@ impl Sender for Sid {
 
     /// Results in messages of another role than "user" count for nothing; a sidechain's "tool" is one.
     fn may_answer(&self, record: &Record) -> bool {
-        let user = record.kind == Kind::SideMessage || record.has(flag::ROLE_USER);
+        let user = record.kind == Kind::TranscriptMessage || record.has(flag::ROLE_USER);
         user && !record.has(flag::ROLE_ASSISTANT)
     }
 }

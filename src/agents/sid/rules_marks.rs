@@ -17,7 +17,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         }
         Shape::Sidechain => {
             unfinished(context, found);
-            end_not_last(context, Kind::SideEnd, found);
+            end_not_last(context, Kind::TranscriptEnd, found);
         }
         _ => {}
     }
@@ -67,12 +67,12 @@ fn repeated_start(context: &Context<'_>, found: &mut Collector) {
 fn unfinished(context: &Context<'_>, found: &mut Collector) {
     let session = context.session;
     let facts = &session.facts;
-    if facts.size == 0 || facts.records.iter().any(|r| r.kind == Kind::SideEnd) {
+    if facts.size == 0 || facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd) {
         return;
     }
-    let start = (0..).zip(&facts.records).find(|(_, r)| r.kind == Kind::SideStart);
-    let messages = facts.records.iter().filter(|r| r.kind == Kind::SideMessage).count();
-    let last = facts.records.iter().rev().find(|r| r.kind == Kind::SideMessage);
+    let start = (0..).zip(&facts.records).find(|(_, r)| r.kind == Kind::TranscriptStart);
+    let messages = facts.records.iter().filter(|r| r.kind == Kind::TranscriptMessage).count();
+    let last = facts.records.iter().rev().find(|r| r.kind == Kind::TranscriptMessage);
     let mut finding = UNFINISHED_SIDECHAIN
         .at(start.map_or_else(Place::default, |(n, _)| context.place(n)))
         .effect(format!("{} lists it as unfinished, and its clean-up deletes it", session.dialect.loader()))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::record::facts::Id;
 use crate::repair::leaf::{self, Decision};
 use crate::repair::links::Relink;

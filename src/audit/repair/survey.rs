@@ -23,7 +23,7 @@ use crate::audit::layers::folder_name;
 use crate::audit::live::may_be_in_a_line;
 use crate::audit::mend::{self, Again, Mend};
 use crate::audit::{PLACES, below_store, shape_of, summary};
-use crate::chain::heal::Evidence;
+use crate::chain::recover::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;

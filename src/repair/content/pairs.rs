@@ -160,8 +160,10 @@ fn answer_sid(
 ) -> io::Result<Vec<Edit>> {
     let results: Vec<String> = calls.iter().map(|(id, _)| result_block(id)).collect();
     let behind = walk.iter().position(|&m| m == n).map(|i| &walk[i + 1..]).unwrap_or_default();
-    let next =
-        behind.iter().copied().find(|&m| session.record(m).is_message() || session.record(m).kind == Kind::SideMessage);
+    let next = behind
+        .iter()
+        .copied()
+        .find(|&m| session.record(m).is_message() || session.record(m).kind == Kind::TranscriptMessage);
     if let Some(next) = next {
         let record = session.record(next);
         let holds_results = session.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
@@ -174,7 +176,7 @@ fn answer_sid(
             ]);
         }
     }
-    let side = session.record(n).kind == Kind::SideMessage;
+    let side = session.record(n).kind == Kind::TranscriptMessage;
     let text = &content.text;
     let id = made::id(session.dialect, &session_id(session), text, "T301");
     let time = content

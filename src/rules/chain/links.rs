@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::View;
 use crate::chain::graph::{MISSING, numbered};
-use crate::chain::heal::{Broken, breaks};
+use crate::chain::recover::{Broken, breaks};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::record::facts::{Id, Kind, Record, flag};
@@ -166,7 +166,7 @@ fn loops(view: &View<'_>, found: &mut Collector) {
         cycle(view, n, 0, found);
     }
     if session.dialect == Dialect::Sid
-        && let Some(n) = crate::chain::heal::start_below(&session.facts, &session.graph)
+        && let Some(n) = crate::chain::recover::start_below(&session.facts, &session.graph)
     {
         cycle(view, n, 0, found);
     }

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::chain::graph::numbered;
-use crate::chain::heal::{Broken, Origin};
+use crate::chain::recover::{Broken, Origin};
 use crate::chain::{Mode, Refusal};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Place, Rule, Severity};
@@ -35,31 +35,31 @@ pub(super) fn document(context: &Context<'_>, found: &mut Collector) {
 /// Whether the file holds a message, on a line of its own or inside a damaged one.
 pub(super) fn holds_message(context: &Context<'_>) -> bool {
     let facts = &context.session.facts;
-    facts.records.iter().chain(&facts.hidden).any(|r| r.is_message() || r.kind == Kind::SideMessage)
+    facts.records.iter().chain(&facts.hidden).any(|r| r.is_message() || r.kind == Kind::TranscriptMessage)
 }
 
 fn stops_short(view: &View<'_>, found: &mut Collector) {
     let session = view.context.session;
-    let Some(healed) = &view.healed else { return };
+    let Some(recovered) = &view.recovered else { return };
     if session.chain.refusal.is_some() || session.chain.messages.is_empty() {
         // C211 says it all.
         return;
     }
-    let lost: Vec<u32> = healed.lost(&session.chain).collect();
-    let expected = healed.expected(&session.chain);
+    let lost: Vec<u32> = recovered.lost(&session.chain).collect();
+    let expected = recovered.expected(&session.chain);
     let more = expected > session.chain.messages.len();
-    if lost.is_empty() || (!more && healed.foreign.is_empty()) {
+    if lost.is_empty() || (!more && recovered.foreign.is_empty()) {
         return;
     }
-    let records = healed.chain.adopted.len().saturating_sub(session.chain.adopted.len());
+    let records = recovered.chain.adopted.len().saturating_sub(session.chain.adopted.len());
     // The break that stands last in the file and whose child came back is where this loader stopped.
-    let came_back = |n: u32| healed.chain.adopted.contains(&n);
-    let link = healed.links.iter().rfind(|l| came_back(l.child));
-    let hidden = lost.iter().find(|&&n| matches!(healed.origins[n as usize], Origin::Hidden(_)));
+    let came_back = |n: u32| recovered.chain.adopted.contains(&n);
+    let link = recovered.links.iter().rfind(|l| came_back(l.child));
+    let hidden = lost.iter().find(|&&n| matches!(recovered.origins[n as usize], Origin::Hidden(_)));
     let named = |f: &&Finding, codes: &[&str]| codes.contains(&f.rule.code);
     let cause = match (link, hidden) {
         (Some(link), _) => {
-            let line = u64::from(healed.records[link.child as usize].line);
+            let line = u64::from(recovered.records[link.child as usize].line);
             let at = |f: &&Finding| f.place.line == Some(line) && f.rule.code == link.broken.code();
             let told = found.so_far().iter().find(at);
             // A torn line is the cause of the missing parent that it leaves.
@@ -69,16 +69,16 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
                 .unwrap_or_else(|| format!("{}@{line}", link.broken.code()))
         }
         (None, Some(&n)) => {
-            let line = u64::from(healed.records[n as usize].line);
+            let line = u64::from(recovered.records[n as usize].line);
             let damage = ["L103", "L104", "L105", "L107", "L110"];
             let told = found.so_far().iter().find(|f| f.place.line == Some(line) && named(f, &damage));
             told.map_or_else(|| format!("L103@{line}"), Finding::name_at_line)
         }
-        (None, None) if !healed.foreign.is_empty() => {
-            format!("S508@{}", healed.records[healed.foreign[0] as usize].line)
+        (None, None) if !recovered.foreign.is_empty() => {
+            format!("S508@{}", recovered.records[recovered.foreign[0] as usize].line)
         }
-        (None, None) => match (healed.named.first(), healed.spared, session.chain.kept_range_lost) {
-            (Some(&n), ..) => format!("C209@{}", healed.records[n as usize].line),
+        (None, None) => match (recovered.named.first(), recovered.spared, session.chain.kept_range_lost) {
+            (Some(&n), ..) => format!("C209@{}", recovered.records[n as usize].line),
             (None, Some((_, copy)), _) => format!("C206@{}", session.record(copy).line),
             (None, None, Some(n)) => format!("C223@{}", session.record(n).line),
             (None, None, None) => "lost line".to_owned(),
@@ -99,7 +99,7 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
         ))
         .fact("messages_lost", lost.len())
         .fact("records_lost", records);
-    let breaks = healed.links.iter().filter(|l| l.broken != Broken::ExtraRoot).count();
+    let breaks = recovered.links.iter().filter(|l| l.broken != Broken::ExtraRoot).count();
     if breaks > 1 {
         finding = finding.fact("breaks", breaks);
     }
@@ -107,11 +107,11 @@ fn stops_short(view: &View<'_>, found: &mut Collector) {
 }
 
 fn place_of(view: &View<'_>, n: u32) -> Place {
-    let Some(healed) = &view.healed else { return Place::default() };
-    match healed.origins[n as usize] {
+    let Some(recovered) = &view.recovered else { return Place::default() };
+    match recovered.origins[n as usize] {
         Origin::Record(m) => view.context.place(m),
         Origin::Hidden(_) | Origin::MadeUp => {
-            let r = &healed.records[n as usize];
+            let r = &recovered.records[n as usize];
             Place::span(u64::from(r.line), r.offset, u64::from(r.length))
         }
     }

@@ -1,7 +1,7 @@
 //! C: the chain. Checks how records hang together, and what of the main line a resume leaves behind.
 //!
 //! `links` looks at ids and pointers one by one, `branches` at where the history forks, `boundaries` at compactions,
-//! `loading` at what the loader makes of the whole. What a break costs is taken from `chain::heal`, once for all of them.
+//! `loading` at what the loader makes of the whole. What a break costs is taken from `chain::recover`, once for all of them.
 //! Whether the messages are legal for the API is left to `tools` and `messages`.
 
 mod boundaries;
@@ -10,7 +10,7 @@ mod links;
 pub(crate) mod loading;
 
 use super::{Collector, Context};
-use crate::chain::heal::{Healed, heal};
+use crate::chain::recover::{Recovered, recover};
 use crate::chain::shape::Shape;
 use crate::finding::Rule;
 
@@ -48,22 +48,22 @@ pub use links::in_other_session;
 struct View<'a> {
     context: &'a Context<'a>,
     shape: Shape<'a>,
-    healed: Option<Healed>,
+    recovered: Option<Recovered>,
 }
 
-/// Finds them in one session. Returns the mended session when there was something to mend: the verdict needs it too.
-pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Healed> {
+/// Finds them in one session. Returns the recovered session when there was something to recover: the verdict needs it too.
+pub fn check(context: &Context<'_>, found: &mut Collector) -> Option<Recovered> {
     let session = context.session;
     if session.document.is_some() {
         loading::document(context, found);
         return None;
     }
     let shape = Shape::new(session.agent, &session.facts, &session.graph, &session.chain);
-    let healed = heal(session.agent, &session.facts, &session.graph, &session.chain, &session.source);
-    let view = View { context, shape, healed };
+    let recovered = recover(session.agent, &session.facts, &session.graph, &session.chain, &session.source);
+    let view = View { context, shape, recovered };
     links::check(&view, found);
     branches::check(&view, found);
     boundaries::check(&view, found);
     loading::check(&view, found);
-    view.healed
+    view.recovered
 }

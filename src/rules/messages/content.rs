@@ -196,7 +196,7 @@ fn misshapen(session: &Session, record: &Record) -> Option<u32> {
     match (session.dialect, record.kind) {
         (_, Kind::NonObject) if session.shape == Shape::Legacy => return Some(wrong::MESSAGE),
         // A sidechain's role "tool" is one of its own; an unknown one becomes the user's.
-        (Dialect::Sid, Kind::SideMessage) => {
+        (Dialect::Sid, Kind::TranscriptMessage) => {
             if !content {
                 return Some(wrong::CONTENT);
             }

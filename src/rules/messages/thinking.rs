@@ -7,7 +7,7 @@ use super::{BAD_SIGNATURE, THINKING_MISPLACED, THINKING_ONLY};
 use crate::dialect::Dialect;
 use crate::finding::Finding;
 use crate::record::facts::{BlockKind, block, flag};
-use crate::request::{Api, CleanupPass, WHOLE, is_claude, is_thinking};
+use crate::request::{Api, CleanupPass, WHOLE, is_thinking};
 use crate::rules::Context;
 use crate::rules::legal::{Case, REFUSED, Weight, as_it_stands};
 
@@ -58,12 +58,12 @@ fn current_model(context: &Context<'_>) -> u16 {
 fn signature(context: &Context<'_>, n: u32, flags: u8, current: u16, fate: Option<CleanupPass>) -> Weight {
     let session = context.session;
     let model = session.record(n).model;
-    let claude = match session.facts.names.get(model) {
-        Some(name) => is_claude(name),
-        None => context.request.api == Api::Anthropic,
+    let api = match session.facts.names.get(model) {
+        Some(name) => context.request.agent.api_of(name),
+        None => context.request.api,
     };
     match session.dialect {
-        _ if !claude => Weight::Noted,
+        _ if api != Api::Anthropic => Weight::Noted,
         _ if fate.is_some() => Weight::Healed,
         // Thinking of another model than the next one is sent as text; so is what has no signature.
         Dialect::Pi | Dialect::Openclaw if model != current || flags & block::NO_ID != 0 => Weight::Healed,

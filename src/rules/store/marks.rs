@@ -98,8 +98,9 @@ fn ghost(context: &Context<'_>, found: &mut Collector) {
 
 /// Whether there is a message in the file, whether or not anything brings it back.
 pub(super) fn holds_message(facts: &Facts) -> bool {
-    let message =
-        |r: &Record| r.is_message() || matches!(r.kind, Kind::Custom | Kind::SideMessage) || (r.has(flag::ROLE_BAD));
+    let message = |r: &Record| {
+        r.is_message() || matches!(r.kind, Kind::Custom | Kind::TranscriptMessage) || (r.has(flag::ROLE_BAD))
+    };
     facts.records.iter().chain(&facts.hidden).any(message)
 }
 

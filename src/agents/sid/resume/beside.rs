@@ -79,7 +79,7 @@ fn how_it_ended(source: &Source, around: Around<'_>) -> std::io::Result<Option<b
     if facts.records.iter().any(|r| r.has(flag::IS_NULL)) || (facts.records.is_empty() && facts.lines.bad == 0) {
         return Ok(None);
     }
-    Ok(Some(facts.records.iter().any(|r| r.kind == Kind::SideEnd)))
+    Ok(Some(facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd)))
 }
 
 /// The agent's id, as the name of its file has it.

@@ -16,7 +16,7 @@ pub(super) fn end_mark(session: &Session) -> EndMark {
     match session.shape {
         Shape::Legacy => return EndMark::NeverWritten,
         Shape::Sidechain => {
-            let end = facts.records.iter().rev().find(|r| r.kind == Kind::SideEnd);
+            let end = facts.records.iter().rev().find(|r| r.kind == Kind::TranscriptEnd);
             return end.map_or(EndMark::Missing, |r| EndMark::On(r.line));
         }
         Shape::Main | Shape::Subagent => {}
