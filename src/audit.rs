@@ -5,6 +5,7 @@
 //! thousand of them.
 
 mod attribute;
+mod driver;
 pub mod fields;
 mod files;
 pub mod id_lookup;
@@ -16,7 +17,6 @@ pub mod mend;
 #[cfg(feature = "repair")]
 pub mod repair;
 mod scan;
-mod spread;
 pub mod summary;
 mod totals;
 
@@ -39,7 +39,7 @@ use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
 use crate::text::Text;
 use crate::verdict::{ApiVerdict, Lawful, Resume, ResumeVerdict};
-pub use files::{add_stdin, below_store, is_session, is_session_or_index, shape_of};
+pub use files::{Depth, add_stdin, below_store, is_session, is_session_or_index, open, read_session, shape_of};
 pub use live::is_live;
 pub use scan::scan;
 pub use totals::Totals;
@@ -160,9 +160,6 @@ impl SessionAudit {
         self.extra.as_deref().map(|e| &*e.findings).unwrap_or_default()
     }
 }
-
-/// What is said of a file that no agent is known to have written.
-const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --dialect";
 
 /// How many places of one code are collected for one file, unless more are asked for.
 pub const PLACES: usize = 20;

@@ -81,7 +81,7 @@ impl ApiVerdict {
             ApiVerdict::Unknown => "unknown",
             ApiVerdict::Ok => "ok",
             ApiVerdict::InFlight => "in_flight",
-            ApiVerdict::Healed => "recovered",
+            ApiVerdict::Healed => "healed",
             ApiVerdict::Refused => "refused",
         }
     }

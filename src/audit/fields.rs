@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::files::{add_stdin, is_session_or_index, largest_first, open, shape_of};
-use super::keep;
-use super::spread::{Failed, spread};
-use crate::agents;
+use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
+use super::files::{Depth, add_stdin, is_session_or_index};
+use crate::agents::{self, Agent};
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::{self, Catalogue};
 use crate::metrics::census::{Census, FieldVerdict};
 use crate::metrics::checkpoints::holds_snapshot;
+use crate::metrics::cross_check::Fault;
 use crate::metrics::paths::{AllPaths, PathWalk};
 use crate::metrics::records::Tally;
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, FileKind};
+use crate::store::{self, Discovery};
 
 /// What is asked.
 #[derive(Debug, Default)]
@@ -59,9 +59,8 @@ struct Sum {
     records: u64,
     census: Census,
     walk: PathWalk,
-    errors: Vec<(PathBuf, String)>,
-    defects: Vec<(PathBuf, String)>,
-    versions: BTreeMap<u32, BTreeSet<String>>,
+    /// Those of workers that are done.
+    walks: Vec<PathWalk>,
 }
 
 /// Asks every session that was found.
@@ -69,89 +68,55 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
-    let order = largest_first(&discovery, is_session_or_index);
+    let order = largest_first(&discovery, |file| is_session_or_index(file.kind));
     // A person's own entries may lie deeper than the pass counts.
-    let walks = question.all_paths || !question.more.is_empty();
-    let run = Run { discovery: &discovery, stdin, walks, meter };
-    let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
+    let asking = Asking { discovery: &discovery, walks: question.all_paths || !question.more.is_empty() };
+    let fault = Fault::default();
+    let driver = Driver { discovery: &discovery, stdin, meter, depth: Depth::Lines, waits: false, fault };
+    let Outcome { sum, mut errors, defects, failed, versions, .. } = driver.run(&order, &asking);
+    let mut census = sum.census;
+    let dialects = failed.iter().filter_map(|&n| discovery.files[n as usize].dialect);
+    dialects.for_each(|dialect| census.unread(agents::of(dialect)));
     let words = catalogue::words(agents::ALL.iter().map(|agent| *agent as &'static dyn Metering));
-    let (mut all, mut paths, mut shown) = (Sum::default(), AllPaths::default(), AllPaths::default());
-    for part in parts {
+    let (mut paths, mut shown) = (AllPaths::default(), AllPaths::default());
+    for walk in &sum.walks {
         if !question.more.is_empty() {
-            paths.merge(part.walk.named(true, &words));
+            paths.merge(walk.named(true, &words));
         }
         if question.all_paths {
-            shown.merge(part.walk.named(question.as_written, &words));
-        }
-        all.files += part.files;
-        all.records += part.records;
-        all.census.merge(part.census);
-        all.errors.extend(part.errors);
-        all.defects.extend(part.defects);
-        for (root, versions) in part.versions {
-            all.versions.entry(root).or_default().extend(versions);
+            shown.merge(walk.named(question.as_written, &words));
         }
     }
-    let fields = all.census.judge(&question.more, |path| paths.get(path));
-    all.errors.append(&mut discovery.errors);
-    all.errors.sort();
+    let fields = census.judge(&question.more, |path| paths.get(path));
+    errors.append(&mut discovery.errors);
+    errors.sort();
     Answers {
         discovery,
-        files: all.files,
-        records: all.records,
+        files: sum.files,
+        records: sum.records,
         fields,
         paths: question.all_paths.then_some(shown),
-        errors: all.errors,
-        defects: all.defects,
-        versions: all.versions,
+        errors,
+        defects,
+        versions,
         interrupted: meter.stopped(),
     }
 }
 
-struct Run<'a> {
+/// What each file is asked.
+struct Asking<'a> {
     discovery: &'a Discovery,
-    stdin: Option<&'a store::Source>,
     walks: bool,
-    meter: &'a Meter,
 }
 
-impl Run<'_> {
-    fn failed(&self, n: u32, why: Failed, sum: &mut Sum) {
-        let file = &self.discovery.files[n as usize];
-        let path = self.discovery.path(file);
-        if let Some(dialect) = file.dialect {
-            sum.census.unread(agents::of(dialect));
-        }
-        why.tell(path, &mut sum.errors, &mut sum.defects);
-    }
+impl Visitor for Asking<'_> {
+    type Sum = Sum;
 
-    fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        let file = &self.discovery.files[n as usize];
-        let path = self.discovery.path(file);
-        if file.kind == FileKind::CheckpointIndex {
-            let session = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
-            if let Some(session) = session
-                && holds_snapshot(&self.discovery.open(file)?)?
-            {
-                sum.census.snapshotted(&session);
-            }
-            return Ok(());
-        }
-        let Some(dialect) = file.dialect else {
-            sum.errors.push((path, super::NOBODYS.to_owned()));
-            return Ok(());
-        };
-        let folder = self.discovery.folder(file);
-        let source = open(self.discovery, self.stdin, file)?;
-        let agent = agents::reader(dialect, shape_of(file.kind));
-        let session = Session::read_unlinked(path, source, agent, shape_of(file.kind), self.meter)?;
+    fn session(&self, _: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
         let tally = Tally::of(&session, usize::MAX);
         sum.files += 1;
         sum.records += tally.records;
         sum.census.add(&session, agent, &tally, || agent.known_by(&session));
-        if let Some(folder) = folder {
-            summary::versions(&session, sum.versions.entry(folder.root).or_default());
-        }
         if self.walks && session.shape != Shape::Legacy {
             let mut lines = session.source.lines();
             while let Some(line) = lines.next_line()? {
@@ -161,5 +126,24 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        let path = self.discovery.path(file.entry);
+        let session = path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
+        if let Some(session) = session
+            && holds_snapshot(&file.source)?
+        {
+            sum.census.snapshotted(&session);
+        }
+        Ok(())
+    }
+
+    fn merge(sum: &mut Sum, other: Sum) {
+        sum.files += other.files;
+        sum.records += other.records;
+        sum.census.merge(other.census);
+        sum.walks.push(other.walk);
+        sum.walks.extend(other.walks);
     }
 }

@@ -1,11 +1,10 @@
-//! Which files of a discovery are sessions, in which order they are read, and how one is opened: the same for every command
-//! that reads whole stores.
+//! Which files of a discovery are sessions, and how one is opened and read: the same for every command.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::agents;
+use crate::agents::{self, Agent};
 use crate::metrics::agent::Metering;
 use crate::session::{Session, Shape};
 use crate::store::agent::{Document, Told};
@@ -17,25 +16,53 @@ pub fn is_session(kind: FileKind) -> bool {
     matches!(kind, FileKind::Main | FileKind::Beside | FileKind::Subagent | FileKind::Whole)
 }
 
-/// The files of these kinds, the largest first: a worker that takes it last would keep the others waiting.
-pub(super) fn largest_first(discovery: &Discovery, wanted: impl Fn(FileKind) -> bool) -> Vec<u32> {
-    let mut order: Vec<u32> =
-        (0..).zip(&discovery.files).filter(|(_, file)| wanted(file.kind)).map(|(n, _)| n).collect();
-    order.sort_by_key(|&n| (std::cmp::Reverse(discovery.files[n as usize].size), n));
-    order
-}
-
 /// Whether a file is a session or a checkpoint index.
 pub fn is_session_or_index(kind: FileKind) -> bool {
     is_session(kind) || kind == FileKind::CheckpointIndex
 }
 
 /// Opens a file of the discovery, standard input among them.
-pub(super) fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEntry) -> io::Result<Source> {
+///
+/// # Errors
+/// I/O errors of the file.
+pub fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEntry) -> io::Result<Source> {
     match stdin {
         Some(source) if discovery.folder(file).is_some_and(|f| f.layout == Layout::Stdin) => Ok(source.clone()),
         _ => discovery.open(file),
     }
+}
+
+/// What is said of a file that no agent is known to have written.
+pub(super) const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --dialect";
+
+/// How far a session is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Its lines alone, for figures, which count every record wherever it stands.
+    Lines,
+    /// And how they hang together.
+    Linked,
+}
+
+/// Reads the session that a file of the discovery holds, as the agent does whose it is.
+///
+/// # Errors
+/// `InvalidData` when nobody knows whose it is; I/O errors of the file; `Interrupted` when the meter was stopped.
+pub fn read_session(
+    discovery: &Discovery,
+    file: &FileEntry,
+    source: Source,
+    depth: Depth,
+    meter: &Meter,
+) -> io::Result<(Session, &'static dyn Agent)> {
+    let dialect = file.dialect.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, NOBODYS))?;
+    let (path, shape) = (discovery.path(file), shape_of(file.kind));
+    let agent = agents::reader(dialect, shape);
+    let session = match depth {
+        Depth::Lines => Session::read_unlinked(path, source, agent, shape, meter),
+        Depth::Linked => Session::read(path, source, agent, shape, meter),
+    };
+    Ok((session?, agent))
 }
 
 /// Reads a session a second time, for its figures. Progress has counted its bytes already.
@@ -45,14 +72,13 @@ pub(super) fn read_again(
     n: u32,
     meter: &Meter,
 ) -> io::Result<(Session, &'static dyn Metering)> {
-    let file = &discovery.files[n as usize];
-    let Some(dialect) = file.dialect.filter(|_| !meter.stopped()) else {
+    if meter.stopped() {
         return Err(io::ErrorKind::Interrupted.into());
-    };
+    }
+    let file = &discovery.files[n as usize];
     let source = open(discovery, stdin, file)?;
-    let agent = agents::reader(dialect, shape_of(file.kind));
-    let path = discovery.path(file);
-    Ok((Session::read_unlinked(path, source, agent, shape_of(file.kind), &Meter::default())?, agent))
+    let (session, agent) = read_session(discovery, file, source, Depth::Lines, &Meter::default())?;
+    Ok((session, agent))
 }
 
 /// What kind of session a file is taken for before it is read.

@@ -2,13 +2,15 @@
 //! when something is missing. The last file to bear it, by its time of change, is named.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::files::is_session;
-use crate::agents;
+use super::driver::{Driver, Opened, Visitor, largest_first};
+use super::files::{Depth, is_session};
+use crate::agents::Agent;
+use crate::metrics::cross_check::Fault;
 use crate::record::facts::Id;
-use crate::record::parse;
+use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileEntry, FileKind};
 
@@ -30,42 +32,42 @@ pub fn seen_in(discovery: &Discovery, but: &Path, wanted: &HashSet<Id>, meter: &
         return HashMap::new();
     }
     let own = but.canonicalize().unwrap_or_else(|_| but.to_owned());
-    let files: Vec<&FileEntry> =
-        discovery.files.iter().filter(|file| is_session(file.kind) && file.kind != FileKind::Whole).collect();
-    let next = AtomicUsize::new(0);
-    let parts = rayon::broadcast(|_| {
-        let mut found = HashMap::new();
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if meter.stopped() {
-                break;
-            }
-            look(discovery, file, &own, wanted, meter, &mut found);
-        }
-        found
-    });
-    let mut all = HashMap::new();
-    for (id, seen) in parts.into_iter().flatten() {
-        keep_later(&mut all, id, seen);
-    }
-    all
+    let is_own = |file: &FileEntry| discovery.path(file).canonicalize().is_ok_and(|path| path == own);
+    let has_records = |file: &FileEntry| is_session(file.kind) && file.kind != FileKind::Whole;
+    let order = largest_first(discovery, |file| has_records(file) && !is_own(file));
+    let (depth, fault) = (Depth::Lines, Fault::default());
+    let driver = Driver { discovery, stdin: None, meter, depth, waits: false, fault };
+    driver.run(&order, &Looking { wanted }).sum
 }
 
-fn look(
-    discovery: &Discovery,
-    file: &FileEntry,
-    own: &Path,
-    wanted: &HashSet<Id>,
-    meter: &Meter,
-    found: &mut HashMap<Id, Seen>,
-) {
-    let path = discovery.path(file);
-    if path.canonicalize().is_ok_and(|path| path == own) {
-        return;
+struct Looking<'a> {
+    wanted: &'a HashSet<Id>,
+}
+
+impl Visitor for Looking<'_> {
+    type Sum = HashMap<Id, Seen>;
+
+    fn session(
+        &self,
+        file: &Opened<'_>,
+        session: Session,
+        _: &'static dyn Agent,
+        found: &mut Self::Sum,
+    ) -> io::Result<()> {
+        for record in session.facts.records.iter().filter(|record| self.wanted.contains(&record.id)) {
+            let seen = Seen { path: session.path.clone(), line: record.line, mtime_ms: file.entry.mtime_ms };
+            keep_later(found, record.id, seen);
+        }
+        Ok(())
     }
-    let (Some(dialect), Ok(source)) = (file.dialect, discovery.open(file)) else { return };
-    let Ok(facts) = parse::read(&source, agents::of(dialect), meter) else { return };
-    for record in facts.records.iter().filter(|record| wanted.contains(&record.id)) {
-        keep_later(found, record.id, Seen { path: path.clone(), line: record.line, mtime_ms: file.mtime_ms });
+
+    /// An index has no records.
+    fn index(&self, _: &Opened<'_>, _: &mut Self::Sum) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn merge(found: &mut Self::Sum, other: Self::Sum) {
+        other.into_iter().for_each(|(id, seen)| keep_later(found, id, seen));
     }
 }
 

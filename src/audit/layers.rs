@@ -5,14 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
+use super::files::Depth;
 use super::mend::{self, Mend};
+use crate::agents::Agent;
 use crate::checkpoint::model::Count;
 use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
+use crate::metrics::cross_check::Fault;
 use crate::rules::agent::Judged;
 use crate::rules::checkpoints::{Unpartnered, add_lines, index_findings, unpartnered_layers};
 use crate::session::{Session, Shape};
-use crate::store::{Discovery, FileEntry, FileKind, Source};
+use crate::store::meter::Meter;
+use crate::store::{Discovery, FileEntry, FileKind};
 use crate::text::Text;
 
 /// What is kept of one checkpoint index.
@@ -34,26 +39,15 @@ pub struct IndexAudit {
     pub mends: Vec<Mend>,
 }
 
-/// Reads and judges one index.
-///
-/// # Errors
-/// Whatever the system says, and the limit that an index is beyond.
-pub fn index(discovery: &Discovery, n: u32, options: &IndexOptions, places: usize) -> io::Result<(Audit, IndexAudit)> {
-    index_in(&discovery.open(&discovery.files[n as usize])?, discovery, n, options, places)
-}
-
-/// The same of a source that is open.
-///
-/// # Errors
-/// As [`index`].
-pub(super) fn index_in(
-    source: &Source,
+/// Judges one index.
+pub(super) fn index(
     discovery: &Discovery,
-    n: u32,
+    file: &Opened<'_>,
     options: &IndexOptions,
     places: usize,
 ) -> io::Result<(Audit, IndexAudit)> {
-    let folder = folder_name(discovery, &discovery.files[n as usize]);
+    let folder = folder_name(discovery, file.entry);
+    let source = &file.source;
     let audit = Audit::of(source, folder.as_deref(), options)?;
     if let Some(words) = audit.outcome.not_read() {
         return Err(io::Error::other(words));
@@ -61,10 +55,10 @@ pub(super) fn index_in(
     let mut findings = index_findings(&audit, places);
     add_lines(&mut findings, source)?;
     // Nothing in an index is judged by its age.
-    let path = discovery.path(&discovery.files[n as usize]);
+    let path = discovery.path(file.entry);
     let mends = mend::of_index((source, &path, folder.as_deref()), &findings, None, &mend::usual(false, 0))?;
     let kept = IndexAudit {
-        file: n,
+        file: file.n,
         session_id: folder.unwrap_or_default(),
         snapshots: audit.index.snapshots.len() as u64,
         entries: audit.index.count(),
@@ -73,6 +67,51 @@ pub(super) fn index_in(
         findings,
     };
     Ok((audit, kept))
+}
+
+/// Every checkpoint index that was found, judged, in the order of the paths; and what could not be read.
+pub fn judge_indexes(discovery: &Discovery, options: &IndexOptions, places: usize, meter: &Meter) -> Indexes {
+    let judging = Judging { discovery, options, places };
+    let (depth, fault) = (Depth::Lines, Fault::default());
+    let driver = Driver { discovery, stdin: None, meter, depth, waits: false, fault };
+    let Outcome { sum: mut judged, errors, defects, .. } = driver.run(&indexes(discovery), &judging);
+    judged.sort_by_key(|(_, index)| index.file);
+    Indexes { judged, errors, defects }
+}
+
+/// What came of all indexes.
+#[derive(Debug)]
+pub struct Indexes {
+    /// Those that could be read.
+    pub judged: Vec<(Audit, IndexAudit)>,
+    /// What could not be read. Exit status 2.
+    pub errors: Vec<(PathBuf, String)>,
+    /// Files on which sid-audit itself failed. Exit status 70.
+    pub defects: Vec<(PathBuf, String)>,
+}
+
+struct Judging<'a> {
+    discovery: &'a Discovery,
+    options: &'a IndexOptions,
+    places: usize,
+}
+
+impl Visitor for Judging<'_> {
+    type Sum = Vec<(Audit, IndexAudit)>;
+
+    /// Sessions are not among the files.
+    fn session(&self, _: &Opened<'_>, _: Session, _: &'static dyn Agent, _: &mut Self::Sum) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn index(&self, file: &Opened<'_>, sum: &mut Self::Sum) -> io::Result<()> {
+        sum.push(index(self.discovery, file, self.options, self.places)?);
+        Ok(())
+    }
+
+    fn merge(sum: &mut Self::Sum, other: Self::Sum) {
+        sum.extend(other);
+    }
 }
 
 /// The session that an index belongs to by its folder; none for an index that a person passed by itself, elsewhere.
@@ -85,13 +124,13 @@ pub(super) fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<Str
 
 /// The files of a discovery that are checkpoint indexes.
 pub fn indexes(discovery: &Discovery) -> Vec<u32> {
-    (0..).zip(&discovery.files).filter(|(_, f)| f.kind == FileKind::CheckpointIndex).map(|(n, _)| n).collect()
+    largest_first(discovery, |file| file.kind == FileKind::CheckpointIndex)
 }
 
 /// What one session and its file layer say to each other. `store` is the home that the session lies in.
 ///
 /// # Errors
-/// Whatever the system says while the session's rows are read again.
+/// I/O errors of the session.
 pub fn of_session(
     session: &Session,
     agent: &dyn Judged,

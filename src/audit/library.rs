@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Options, Scan, is_session, shape_of};
+use super::{Depth, Options, Scan, is_session, read_session};
 use crate::agents;
 use crate::record::content::{self, Part};
 use crate::record::reread;
@@ -41,9 +41,9 @@ impl Session {
         }
         let unknown = || io::Error::new(io::ErrorKind::InvalidData, "not a session of a known agent");
         let file = discovery.files.iter().find(|file| is_session(file.kind)).ok_or_else(unknown)?;
-        let shape = shape_of(file.kind);
-        let agent = agents::reader(file.dialect.ok_or_else(unknown)?, shape);
-        Session::read(discovery.path(file), discovery.open(file)?, agent, shape, &Meter::default())
+        file.dialect.ok_or_else(unknown)?;
+        let source = discovery.open(file)?;
+        Ok(read_session(&discovery, file, source, Depth::Linked, &Meter::default())?.0)
     }
 
     /// What its agent would send to the model with the next prompt.

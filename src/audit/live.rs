@@ -13,7 +13,7 @@ const RECENT: Duration = Duration::from_secs(60);
 /// Whether a registered process may be writing to it, or it grew since it was opened.
 ///
 /// # Errors
-/// Whatever the system says of the file.
+/// I/O errors of the file.
 pub fn is_live(session: &Session, registrations: &[Registration]) -> io::Result<bool> {
     if liveness::grew(&session.source)? {
         return Ok(true);
@@ -29,7 +29,7 @@ pub fn is_live(session: &Session, registrations: &[Registration]) -> io::Result<
 /// Whether its writer may be in the middle of the last line.
 ///
 /// # Errors
-/// Whatever the system says of the file.
+/// I/O errors of the file.
 pub(super) fn may_be_in_a_line(session: &Session) -> io::Result<bool> {
     Ok(!session.facts.terminated && (liveness::grew(&session.source)? || is_recent(&session.source)))
 }

@@ -6,10 +6,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::files::{add_stdin, is_session_or_index, largest_first, open, read_again, shape_of};
-use super::keep;
-use super::spread::{Failed, spread};
-use crate::agents;
+use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
+use super::files::{Depth, add_stdin, is_session_or_index, read_again};
+use crate::agents::{self, Agent};
 use crate::metrics::agent::Metering;
 use crate::metrics::checkpoints::Checkpoints;
 use crate::metrics::cross_check::{CrossCheck, Fault, Recount, Sums};
@@ -21,7 +20,7 @@ use crate::metrics::usage::SessionUsage;
 use crate::metrics::usage::{Definition, Disagreement, Flows, Model, ModelUsage, Source, Stocks, StoreUsage};
 use crate::session::{Session, Shape};
 use crate::store::meter::Meter;
-use crate::store::{self, Discovery, FileKind};
+use crate::store::{self, Discovery};
 
 /// What a store measures.
 #[derive(Debug, Default)]
@@ -135,11 +134,8 @@ impl UsageRow {
 }
 
 /// What all workers look at.
-struct Run<'a> {
-    discovery: &'a Discovery,
-    stdin: Option<&'a store::Source>,
+struct Measuring {
     again: Option<Fault>,
-    meter: &'a Meter,
     shared: Mutex<Shared>,
 }
 
@@ -163,9 +159,6 @@ struct Sum {
     disagreements: Vec<PlacedDisagreement>,
     more_disagreements: u64,
     checkpoints: Checkpoints,
-    errors: Vec<(PathBuf, String)>,
-    defects: Vec<(PathBuf, String)>,
-    versions: BTreeMap<u32, BTreeSet<String>>,
     recount: Recount,
 }
 
@@ -179,57 +172,58 @@ pub fn measure(
     if let Some(source) = stdin {
         add_stdin(&mut discovery, source);
     }
-    let order = largest_first(&discovery, is_session_or_index);
-    let run = Run { discovery: &discovery, stdin, again, meter, shared: Mutex::default() };
-    let parts = spread(&order, meter, |&n, sum| run.one(n, sum), |&n, why, sum: &mut Sum| run.failed(n, why, sum));
-    let mut shared = run.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let order = largest_first(&discovery, |file| is_session_or_index(file.kind));
+    let measuring = Measuring { again, shared: Mutex::default() };
+    let fault = again.unwrap_or_default();
+    let driver = Driver { discovery: &discovery, stdin, meter, depth: Depth::Lines, waits: false, fault };
+    let outcome = driver.run(&order, &measuring);
+    let mut shared = measuring.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     shared.usage.finish(|n| read_again(&discovery, stdin, n, meter));
-    let mut all = Sum::default();
-    parts.into_iter().for_each(|part| all.add(part));
-    all.finish(discovery, shared, again.is_some(), meter.stopped())
+    finish(outcome, discovery, shared, again.is_some(), meter.stopped())
 }
 
-impl Run<'_> {
-    fn failed(&self, n: u32, why: Failed, sum: &mut Sum) {
-        let path = self.discovery.path(&self.discovery.files[n as usize]);
-        why.tell(path, &mut sum.errors, &mut sum.defects);
-    }
+impl Visitor for Measuring {
+    type Sum = Sum;
 
-    fn one(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        let file = &self.discovery.files[n as usize];
-        if file.kind == FileKind::CheckpointIndex {
-            let source = self.discovery.open(file)?;
-            sum.checkpoints.add(&source)?;
-            return match file.dialect.filter(|_| self.again.is_some()) {
-                Some(dialect) => sum.recount.add_index(agents::of(dialect), &source),
-                None => Ok(()),
-            };
-        }
-        let path = self.discovery.path(file);
-        let Some(dialect) = file.dialect else {
-            sum.errors.push((path, super::NOBODYS.to_owned()));
-            return Ok(());
-        };
-        let folder = self.discovery.folder(file);
-        let source = open(self.discovery, self.stdin, file)?;
-        let given = self.again.unwrap_or_default().given(source.clone());
-        let agent = agents::reader(dialect, shape_of(file.kind));
-        let session = Session::read_unlinked(path, given, agent, shape_of(file.kind), self.meter)?;
+    fn session(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
         let usage = SessionUsage::of(&session, agent);
-        sum.session(n, &session, agent, &usage);
+        sum.session(file.n, &session, agent, &usage);
         if session.shape == Shape::Main {
-            sum.projects.insert(file.folder);
+            sum.projects.insert(file.entry.folder);
         }
-        if let Some(folder) = folder {
-            summary::versions(&session, sum.versions.entry(folder.root).or_default());
+        self.shared(file.n, &session, agent, &usage, sum);
+        match self.again {
+            Some(fault) => sum.recount.add(fault, file.n, (&session, agent), &file.source),
+            None => Ok(()),
         }
-        self.shared(n, &session, agent, &usage, sum);
-        if let Some(fault) = self.again {
-            sum.recount.add(fault, n, (&session, agent), &source)?;
-        }
-        Ok(())
     }
 
+    fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        sum.checkpoints.add(&file.source)?;
+        match file.entry.dialect.filter(|_| self.again.is_some()) {
+            Some(dialect) => sum.recount.add_index(agents::of(dialect), &file.source),
+            None => Ok(()),
+        }
+    }
+
+    fn merge(sum: &mut Sum, other: Sum) {
+        for (kind, n) in other.kinds {
+            *sum.kinds.entry(kind).or_default() += n;
+        }
+        sum.projects.extend(other.projects);
+        sum.self_check.merge(&other.self_check);
+        sum.records.merge(&other.records);
+        sum.sizes.merge(other.sizes);
+        sum.others.merge(&other.others);
+        sum.rows.extend(other.rows);
+        sum.disagreements.extend(other.disagreements);
+        sum.more_disagreements += other.more_disagreements;
+        sum.checkpoints.merge(&other.checkpoints);
+        sum.recount.merge(other.recount);
+    }
+}
+
+impl Measuring {
     fn shared(&self, n: u32, session: &Session, agent: &dyn Metering, usage: &SessionUsage, sum: &mut Sum) {
         let records = Records::of(session, agent);
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -271,64 +265,44 @@ impl Sum {
         self.more_disagreements += self.disagreements.len().saturating_sub(DISAGREEMENTS) as u64;
         self.disagreements.truncate(DISAGREEMENTS);
     }
+}
 
-    fn add(&mut self, other: Sum) {
-        for (kind, n) in other.kinds {
-            *self.kinds.entry(kind).or_default() += n;
-        }
-        self.projects.extend(other.projects);
-        self.self_check.merge(&other.self_check);
-        self.records.merge(&other.records);
-        self.sizes.merge(other.sizes);
-        self.others.merge(&other.others);
-        self.rows.extend(other.rows);
-        self.disagreements.extend(other.disagreements);
-        self.more_disagreements += other.more_disagreements;
-        self.checkpoints.merge(&other.checkpoints);
-        self.recount.merge(other.recount);
-        self.errors.extend(other.errors);
-        self.defects.extend(other.defects);
-        for (root, versions) in other.versions {
-            self.versions.entry(root).or_default().extend(versions);
-        }
+fn finish(outcome: Outcome<Sum>, mut discovery: Discovery, shared: Shared, again: bool, interrupted: bool) -> Measured {
+    let Outcome { mut sum, mut errors, defects, versions, .. } = outcome;
+    sum.shorten();
+    sum.self_check.finish();
+    sum.others.finish();
+    sum.sizes.sort();
+    let usage = shared.usage;
+    sum.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
+    errors.append(&mut discovery.errors);
+    errors.sort();
+    let mut measured = Measured {
+        discovery,
+        kinds: sum.kinds,
+        projects: sum.projects.len() as u64,
+        self_check: sum.self_check,
+        records: sum.records,
+        sizes: sum.sizes,
+        others: sum.others,
+        stream: shared.stream.finish(),
+        usage,
+        rows: sum.rows,
+        disagreements: sum.disagreements,
+        more_disagreements: sum.more_disagreements,
+        checkpoints: (sum.checkpoints.indexes > 0).then_some(sum.checkpoints),
+        errors,
+        defects,
+        versions,
+        interrupted,
+        cross_check: None,
+    };
+    // Of a part of the files the two methods may have read different parts.
+    if again && !interrupted {
+        let capped = measured.records.tally.types.others + measured.records.tally.metadata.others > 0;
+        measured.cross_check = Some(sum.recount.compare(&totals(&measured), capped, &[""]));
     }
-
-    fn finish(mut self, mut discovery: Discovery, shared: Shared, again: bool, interrupted: bool) -> Measured {
-        self.shorten();
-        self.self_check.finish();
-        self.others.finish();
-        self.sizes.sort();
-        let usage = shared.usage;
-        self.rows.sort_by(|a, b| (a.file, usage.model(a.model)).cmp(&(b.file, usage.model(b.model))));
-        self.errors.append(&mut discovery.errors);
-        self.errors.sort();
-        let mut measured = Measured {
-            discovery,
-            kinds: self.kinds,
-            projects: self.projects.len() as u64,
-            self_check: self.self_check,
-            records: self.records,
-            sizes: self.sizes,
-            others: self.others,
-            stream: shared.stream.finish(),
-            usage,
-            rows: self.rows,
-            disagreements: self.disagreements,
-            more_disagreements: self.more_disagreements,
-            checkpoints: (self.checkpoints.indexes > 0).then_some(self.checkpoints),
-            errors: self.errors,
-            defects: self.defects,
-            versions: self.versions,
-            interrupted,
-            cross_check: None,
-        };
-        // Of a part of the files the two methods may have read different parts.
-        if again && !interrupted {
-            let capped = measured.records.tally.types.others + measured.records.tally.metadata.others > 0;
-            measured.cross_check = Some(self.recount.compare(&totals(&measured), capped, &[""]));
-        }
-        measured
-    }
+    measured
 }
 
 /// Every total by its name, as the second method counts it.

@@ -153,7 +153,7 @@ impl Again {
     /// Reads it.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors of the file.
     pub fn read(&self, meter: &Meter) -> io::Result<Examined> {
         Examined::read(self.path.clone(), self.source.clone(), self.agent, self.shape, meter)
     }

@@ -1,23 +1,16 @@
 //! The scan: every session file of a discovery through the rooms, spread over cores, in an order that depends on nothing
 //! but the paths.
-//!
-//! Workers take the largest file that is left, hold one file at a time, and let its facts go before they take the next.
-//! They share nothing but the list; their totals are added up at the end. A file whose tail may still be being written
-//! is put aside and read again after all others, so that the wait is paid once and not per file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use rayon::prelude::*;
-
-use super::files::{add_stdin, is_session, largest_first, open, read_again, shape_of};
-use super::spread::{Failed, spread};
+use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
+use super::files::{Depth, add_stdin, is_session, read_again};
 use super::{Options, Scan, SessionAudit, Totals};
 use super::{attribute, layers, live, measure, summary};
-use crate::agents;
+use crate::agents::{self, Agent};
 use crate::checkpoint::Options as IndexOptions;
 use crate::finding::{Finding, Severity};
 use crate::metrics::census::{Census, FieldVerdict};
@@ -31,41 +24,39 @@ use crate::store::liveness::{self, Registration};
 use crate::store::meter::Meter;
 use crate::store::{Discovery, FileEntry};
 
-/// How long a writer is given to end the line that it has begun.
-const SETTLE: Duration = Duration::from_millis(200);
-
 /// Reads every session that was found and says what is wrong with it.
 pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan {
     if let Some(source) = &options.stdin {
         add_stdin(&mut discovery, source);
     }
     let (registrations, unread) = liveness::registrations(&discovery);
-    let order = largest_first(&discovery, is_session);
-    let (collector, usage) = (StoreCollector::new(agents::JUDGES), Mutex::new(StoreUsage::default()));
-    let run = Run {
+    let order = largest_first(&discovery, |file| is_session(file.kind));
+    let scanning = Scanning {
         discovery: &discovery,
         options,
         registrations: &registrations,
         meter,
-        collector: &collector,
-        usage: &usage,
+        collector: StoreCollector::new(agents::JUDGES),
+        usage: Mutex::default(),
         sessions: Mutex::new(Vec::with_capacity(order.len())),
     };
-    let mut sum = run.all(&order, |&file| Turn { file, before: None });
-    let later = std::mem::take(&mut sum.later);
-    if !later.is_empty() && !meter.stopped() {
-        std::thread::sleep(SETTLE);
-        sum.add(run.all(&later, |turn| *turn));
-    }
-    let mut sessions = run.sessions.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut errors = sum.errors;
+    let stdin = options.stdin.as_ref();
+    let fault = options.again.unwrap_or_default();
+    let driver = Driver { discovery: &discovery, stdin, meter, depth: Depth::Linked, waits: true, fault };
+    let Outcome { mut sum, mut errors, mut defects, versions, not_reached, .. } = driver.run(&order, &scanning);
+    let indexes = driver.run(&layers::indexes(&discovery), &scanning);
+    Scanning::merge(&mut sum, indexes.sum);
+    errors.extend(indexes.errors);
+    defects.extend(indexes.defects);
+    let Scanning { collector, usage, sessions, .. } = scanning;
+    let mut sessions = sessions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut checkpoints = sum.checkpoints;
     sessions.sort_unstable_by_key(|session| session.file);
     sessions.shrink_to_fit();
+    checkpoints.sort_unstable_by_key(|index| index.file);
     errors.extend(unread);
     errors.append(&mut discovery.errors);
-    errors.sort();
-    let unread = order.len() as u64 - sessions.len() as u64 - errors.len().min(order.len() - sessions.len()) as u64;
-    let mut totals = Totals { unread: if meter.stopped() { unread } else { 0 }, ..sum.totals };
+    let mut totals = Totals { unread: not_reached, ..sum.totals };
     // Of a part of the files nothing can be said about the whole.
     let report = if meter.stopped() {
         StoreReport::default()
@@ -76,8 +67,6 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     errors.sort();
     let mut store = attribute::attribute(&mut sessions, report, &discovery, &options.gate);
     touch_what_goes(&mut sessions, &store, &discovery);
-    let mut of_indexes = Sums::default();
-    let checkpoints = checkpoints(&discovery, options, meter, &mut errors, (&mut of_indexes, &mut sum.recount));
     if !meter.stopped() {
         let mut known: BTreeSet<String> = sum.traced.into_iter().collect();
         if !checkpoints.is_empty() {
@@ -89,7 +78,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         store.extend(alone.into_iter().filter(|f| options.gate.keeps(f)));
     }
     let mut usage = usage.into_inner().unwrap_or_else(PoisonError::into_inner);
-    usage.finish(|n| read_again(&discovery, options.stdin.as_ref(), n, meter));
+    usage.finish(|n| read_again(&discovery, stdin, n, meter));
     let zero_fields = zero_fields(sum.census, &discovery, &order, &sessions, &checkpoints);
     if !meter.stopped() {
         let figures = rules::usage::check_store(&usage, &discovery).into_iter();
@@ -100,7 +89,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     let in_indexes = checkpoints.iter().flat_map(|index| &index.findings);
     // Of a part of the files the two methods may have read different parts.
     let cross_check =
-        (options.again.is_some() && !meter.stopped()).then(|| twice(sum.recount, of_indexes, &totals, &usage));
+        (options.again.is_some() && !meter.stopped()).then(|| twice(sum.recount, sum.of_indexes, &totals, &usage));
     sessions.iter().flat_map(SessionAudit::findings).chain(in_indexes).chain(&store).for_each(|f| totals.finding(f));
     Scan {
         discovery,
@@ -108,12 +97,12 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
         checkpoints,
         store,
         errors,
-        defects: sum.defects,
+        defects,
         totals,
         usage,
         zero_fields,
         cross_check,
-        versions: sum.versions,
+        versions,
         interrupted: meter.stopped(),
     }
 }
@@ -173,74 +162,25 @@ fn count_index(index: &layers::IndexAudit, agent_sees: bool, sums: &mut Sums) {
     }
 }
 
-/// Every checkpoint index, judged.
-fn checkpoints(
-    discovery: &Discovery,
-    options: &Options,
-    meter: &Meter,
-    errors: &mut Vec<(PathBuf, String)>,
-    (first_count, recount): (&mut Sums, &mut Recount),
-) -> Vec<layers::IndexAudit> {
-    let how = IndexOptions { verify: options.verify, ..IndexOptions::default() };
-    let one = |n: u32| {
-        let file = &discovery.files[n as usize];
-        let source = discovery.open(file)?;
-        let (audit, index) = layers::index_in(&source, discovery, n, &how, options.places)?;
-        let (mut first, mut again) = (Sums::default(), Recount::default());
-        if let (Some(_), Some(dialect)) = (options.again, file.dialect) {
-            count_index(&index, audit.agent_sees(), &mut first);
-            again.add_index(agents::of(dialect), &source)?;
-        }
-        Ok((index, first, again))
-    };
-    let judged: Vec<_> = layers::indexes(discovery)
-        .into_par_iter()
-        .filter(|_| !meter.stopped())
-        .map(|n| one(n).map_err(|e: io::Error| (n, e)))
-        .collect();
-    let mut kept = Vec::new();
-    for result in judged {
-        match result {
-            Ok((mut index, first, again)) => {
-                index.findings.retain(|f| options.gate.keeps(f));
-                kept.push(index);
-                first.0.into_iter().for_each(|(what, n)| first_count.add(what, n));
-                recount.merge(again);
-            }
-            Err((n, e)) => errors.push((discovery.path(&discovery.files[n as usize]), format!("cannot be read: {e}"))),
-        }
-    }
-    errors.sort();
-    kept
-}
-
 /// What all workers look at.
-struct Run<'a> {
+struct Scanning<'a> {
     discovery: &'a Discovery,
     options: &'a Options,
     registrations: &'a [Registration],
     meter: &'a Meter,
-    collector: &'a StoreCollector,
-    usage: &'a Mutex<StoreUsage>,
+    collector: StoreCollector,
+    usage: Mutex<StoreUsage>,
     /// One list for all workers, as long as it can become: one that grows is copied, and both copies cost memory.
     sessions: Mutex<Vec<SessionAudit>>,
-}
-
-/// One file's turn, with the size that it had at its first one.
-#[derive(Clone, Copy)]
-struct Turn {
-    file: u32,
-    before: Option<u64>,
 }
 
 /// What one worker has so far.
 #[derive(Default)]
 struct Sum {
-    later: Vec<Turn>,
-    errors: Vec<(PathBuf, String)>,
-    defects: Vec<(PathBuf, String)>,
     totals: Totals,
-    versions: BTreeMap<u32, BTreeSet<String>>,
+    checkpoints: Vec<layers::IndexAudit>,
+    /// What the indexes add to the totals, where they are counted twice.
+    of_indexes: Sums,
     /// Of each store the ids of sessions that changed files, own and traced.
     changed: BTreeMap<PathBuf, Vec<Vec<String>>>,
     /// Ids of processes that resumed a session.
@@ -249,60 +189,17 @@ struct Sum {
     recount: Recount,
 }
 
-impl Sum {
-    fn add(&mut self, other: Sum) {
-        self.later.extend(other.later);
-        self.errors.extend(other.errors);
-        self.defects.extend(other.defects);
-        self.totals.add(&other.totals);
-        self.traced.extend(other.traced);
-        self.census.merge(other.census);
-        self.recount.merge(other.recount);
-        for (store, ids) in other.changed {
-            self.changed.entry(store).or_default().extend(ids);
-        }
-        for (root, versions) in other.versions {
-            self.versions.entry(root).or_default().extend(versions);
-        }
-    }
-}
+impl Visitor for Scanning<'_> {
+    type Sum = Sum;
 
-impl Run<'_> {
-    /// Takes each file of the list once.
-    fn all<T: Sync>(&self, order: &[T], turn: impl Fn(&T) -> Turn + Sync) -> Sum {
-        let failed = |of: &T, why: Failed, sum: &mut Sum| {
-            let path = self.discovery.path(&self.discovery.files[turn(of).file as usize]);
-            why.tell(path, &mut sum.errors, &mut sum.defects);
-        };
-        let parts = spread(order, self.meter, |of, sum| self.one(turn(of), sum), failed);
-        parts.into_iter().fold(Sum::default(), |mut all, part| {
-            all.add(part);
-            all
-        })
-    }
-
-    fn one(&self, Turn { file: n, before }: Turn, sum: &mut Sum) -> io::Result<()> {
-        let file = &self.discovery.files[n as usize];
-        let path = self.discovery.path(file);
-        let Some(dialect) = file.dialect else {
-            sum.errors.push((path, super::NOBODYS.to_owned()));
-            return Ok(());
-        };
-        let source = open(self.discovery, self.options.stdin.as_ref(), file)?;
-        let given = self.options.again.unwrap_or_default().given(source.clone());
-        let agent = agents::reader(dialect, shape_of(file.kind));
-        let session = Session::read(path, given, agent, shape_of(file.kind), self.meter)?;
-        let size = session.source.size();
-        if before.is_none() && live::may_be_in_a_line(&session)? {
-            sum.later.push(Turn { file: n, before: Some(size) });
-            return Ok(());
-        }
-        let live = before.is_some_and(|before| before != size) || live::is_live(&session, self.registrations)?;
+    fn session(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
+        let grew = file.before.is_some_and(|before| before != session.source.size());
+        let live = grew || live::is_live(&session, self.registrations)?;
         let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live, self.options.now, self.options.places);
         let session = context.session;
-        let mut audit = summary::judge(n, &context, &self.options.gate);
-        let store = self.discovery.root(file).and_then(|root| root.store.as_deref());
+        let mut audit = summary::judge(file.n, &context, &self.options.gate);
+        let store = self.discovery.root(file.entry).and_then(|root| root.store.as_deref());
         for finding in layers::of_session(session, agent, store, self.options.places)? {
             // A live client writes the row first and the backup behind it.
             let finding = if live { finding.severity(Severity::Info).fact("state", "in flight") } else { finding };
@@ -317,18 +214,39 @@ impl Run<'_> {
                 sum.changed.entry(store.to_owned()).or_default().push(ids);
             }
         }
-        self.collector.add(session, n, self.discovery, live);
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(n, session, agent, context.usage);
+        self.collector.add(session, file.n, self.discovery, live);
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner).add(file.n, session, agent, context.usage);
         sum.census.add(session, agent, &Tally::of(session, usize::MAX), || agent.known_by(session));
         sum.totals.count(&audit, session);
         if let Some(fault) = self.options.again {
-            sum.recount.add(fault, n, (session, agent), &source)?;
-        }
-        if let Some(root) = self.discovery.folder(file).map(|folder| folder.root) {
-            summary::versions(session, sum.versions.entry(root).or_default());
+            sum.recount.add(fault, file.n, (session, agent), &file.source)?;
         }
         audit.try_mends((examined, agent), self.options.now, self.meter)?;
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(audit);
         Ok(())
+    }
+
+    fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        let how = IndexOptions { verify: self.options.verify, ..IndexOptions::default() };
+        let (audit, mut index) = layers::index(self.discovery, file, &how, self.options.places)?;
+        index.findings.retain(|f| self.options.gate.keeps(f));
+        if let (Some(_), Some(dialect)) = (self.options.again, file.entry.dialect) {
+            sum.recount.add_index(agents::of(dialect), &file.source)?;
+            count_index(&index, audit.agent_sees(), &mut sum.of_indexes);
+        }
+        sum.checkpoints.push(index);
+        Ok(())
+    }
+
+    fn merge(sum: &mut Sum, other: Sum) {
+        sum.totals.add(&other.totals);
+        sum.checkpoints.extend(other.checkpoints);
+        other.of_indexes.0.into_iter().for_each(|(what, n)| sum.of_indexes.add(what, n));
+        sum.traced.extend(other.traced);
+        sum.census.merge(other.census);
+        sum.recount.merge(other.recount);
+        for (store, ids) in other.changed {
+            sum.changed.entry(store).or_default().extend(ids);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What an undamaged file would bring back: the same loader, run on the records with their lost links mended.
+//! What an undamaged file would bring back: the same loader, run on the records with their lost links recovered.
 //!
 //! Whole records inside damaged lines count as records, and each break gets the parent that a repair would give it, with
 //! the evidence for it. The RESUME verdict, C210 and the repair plan all stand on this one account of the damage.
@@ -16,7 +16,7 @@ use crate::record::damage::BadKind;
 use crate::record::facts::{BlockKind, Facts, Id, Kind, Record, flag};
 use crate::store::Source;
 
-/// Where a record of the mended file comes from.
+/// Where a record of the recovered file comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// A record of the file.
@@ -71,10 +71,10 @@ pub enum Broken {
     SideParent,
 }
 
-/// One mended link. Numbers are places in [`Recovered::records`].
+/// One recovered link. Numbers are places in [`Recovered::records`].
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// The record whose parent is mended.
+    /// The record whose parent is recovered.
     pub child: u32,
     /// Its new parent; none makes it a root.
     pub parent: Option<u32>,
@@ -84,18 +84,18 @@ pub struct Link {
     pub evidence: Evidence,
 }
 
-/// The mended file.
+/// The recovered file.
 #[derive(Debug)]
 pub struct Recovered {
     /// Its records, in file order.
     pub records: Vec<Record>,
     /// Where each comes from.
     pub origins: Vec<Origin>,
-    /// The links that were mended, in file order.
+    /// The links that were recovered, in file order.
     pub links: Vec<Link>,
     /// Records that were given the id that their child names (C209).
     pub named: Vec<u32>,
-    /// Breaks of runs that belong to another session: they are no part of the mended one.
+    /// Breaks of runs that belong to another session: they are no part of the recovered one.
     pub foreign: Vec<u32>,
     /// An equal copy that took the leaf and is left out, behind the record that stays: places in the file.
     pub spared: Option<(u32, u32)>,
@@ -106,13 +106,13 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Whether all that comes back from the file as it is comes back from the mended one.
+    /// Whether all that comes back from the file as it is comes back from the recovered one.
     fn keeps(&self, facts: &Facts, chain: &Chain) -> bool {
         let back: HashSet<Id> = self.chain.messages.iter().map(|&n| self.records[n as usize].id).collect();
         chain.messages.iter().all(|&n| back.contains(&facts.records[n as usize].id))
     }
 
-    /// Messages that come back from the mended file and do not from the file as it is.
+    /// Messages that come back from the recovered file and do not from the file as it is.
     pub fn lost<'a>(&'a self, chain: &Chain) -> impl Iterator<Item = u32> + use<'a> {
         let back: HashSet<u32> = chain.messages.iter().copied().collect();
         self.chain
@@ -129,7 +129,7 @@ impl Recovered {
             .filter(|n| !self.answers_to_nothing.contains(n))
     }
 
-    /// How many messages an undamaged file would bring back: those of the mended one, and of what answers nothing only what
+    /// How many messages an undamaged file would bring back: those of the recovered one, and of what answers nothing only what
     /// comes back as it is.
     pub fn expected(&self, chain: &Chain) -> usize {
         if self.answers_to_nothing.is_empty() {
@@ -159,7 +159,7 @@ pub fn answers_to_nothing(facts: &Facts, messages: &[u32]) -> HashSet<u32> {
     results.into_iter().filter(of_nothing).collect()
 }
 
-/// Mends the file, if there is anything to mend that a loader's result depends on.
+/// Recovers the file, if there is anything to recover that a loader's result depends on.
 pub fn recover(
     agent: &'static dyn Loader,
     facts: &Facts,
@@ -172,29 +172,29 @@ pub fn recover(
     }
     if agent.is_transcript(facts) {
         let inside = facts.hidden.iter().any(|r| r.kind == Kind::TranscriptMessage);
-        return inside.then(|| Mender::of(agent, facts, |_| true).load(facts));
+        return inside.then(|| Recovery::of(agent, facts, |_| true).load(facts));
     }
-    // Read in physical order everything comes back; there is a chain to mend only where the tail lost its id.
+    // Read in physical order everything comes back; there is a chain to recover only where the tail lost its id.
     let linear = chain.mode == Mode::Linear && chain.refusal.is_none();
     let tail_lost_id = || {
         facts.records.last().is_some_and(|r| agent.lacks_id(r)) && facts.records.iter().any(|r| r.has(flag::ID_STRING))
     };
     if linear && !tail_lost_id() {
         let inside = facts.hidden.iter().any(|r| r.is_message() && !stands_elsewhere(agent, r, facts, graph));
-        return inside.then(|| Mender::of(agent, facts, |r| !stands_elsewhere(agent, r, facts, graph)).load(facts));
+        return inside.then(|| Recovery::of(agent, facts, |r| !stands_elsewhere(agent, r, facts, graph)).load(facts));
     }
     let copy = copy_at_the_end(facts, graph, chain, source);
-    let mut mender = Mender::new(agent, facts, graph, chain, copy)?;
-    mender.name_the_nameless();
-    mender.link(facts, source);
-    let recovered = mender.load(facts);
+    let mut recovery = Recovery::new(agent, facts, graph, chain, copy)?;
+    recovery.name_the_nameless();
+    recovery.link(facts, source);
+    let recovered = recovery.load(facts);
     match copy {
-        // Another branch is no mending: which one is meant a person has to say.
+        // Another branch is no recovery: which one is meant a person has to say.
         Some(_) if !recovered.keeps(facts, chain) => {
-            let mut mender = Mender::new(agent, facts, graph, chain, None)?;
-            mender.name_the_nameless();
-            mender.link(facts, source);
-            Some(mender.load(facts))
+            let mut recovery = Recovery::new(agent, facts, graph, chain, None)?;
+            recovery.name_the_nameless();
+            recovery.link(facts, source);
+            Some(recovery.load(facts))
         }
         _ => Some(recovered),
     }
@@ -233,7 +233,7 @@ pub fn kept_branch(facts: &Facts, graph: &Graph, lost: u32) -> Option<u32> {
     (kept..lost).rev().find(|&n| graph.has(n, facts) && below[n as usize])
 }
 
-struct Mender {
+struct Recovery {
     agent: &'static dyn Loader,
     records: Vec<Record>,
     origins: Vec<Origin>,
@@ -244,7 +244,7 @@ struct Mender {
     spared: Option<(u32, u32)>,
 }
 
-impl Mender {
+impl Recovery {
     /// The records of the file and the whole ones inside damaged lines, in file order; none when nothing is damaged that
     /// a loader's result can depend on. A hidden copy of a record that also stands on a line of its own is left out:
     /// clients write a lost record again.
@@ -264,14 +264,14 @@ impl Mender {
         if sound {
             return None;
         }
-        let mut mender = Mender::of(agent, facts, lost);
-        mender.spared = spared;
-        if let Some(at) = spared.and_then(|(_, n)| mender.origins.iter().position(|o| *o == Origin::Record(n))) {
-            mender.records.remove(at);
-            mender.origins.remove(at);
+        let mut recovery = Recovery::of(agent, facts, lost);
+        recovery.spared = spared;
+        if let Some(at) = spared.and_then(|(_, n)| recovery.origins.iter().position(|o| *o == Origin::Record(n))) {
+            recovery.records.remove(at);
+            recovery.origins.remove(at);
         }
-        mender.make_up_head(facts);
-        Some(mender)
+        recovery.make_up_head(facts);
+        Some(recovery)
     }
 
     /// The records of the file, with those inside damaged lines that are asked for.
@@ -295,7 +295,7 @@ impl Mender {
             records.push(facts.hidden[h as usize]);
             origins.push(Origin::Hidden(h));
         }
-        Mender { agent, records, origins, links: Vec::new(), named: Vec::new(), foreign: Vec::new(), spared: None }
+        Recovery { agent, records, origins, links: Vec::new(), named: Vec::new(), foreign: Vec::new(), spared: None }
     }
 
     /// A file without its header or start: what is lost stands before everything else.
@@ -428,28 +428,28 @@ impl Mender {
     fn load(mut self, facts: &Facts) -> Recovered {
         self.reorder();
         let foreign = self.without_foreign_runs();
-        let mut mended = Facts {
+        let mut recovered = Facts {
             blocks: facts.blocks.clone(),
             version: facts.version.clone(),
             records: self.records,
             ..Facts::default()
         };
-        let graph = Graph::new(self.agent, &mended);
-        let mut chain = match self.agent.is_transcript(&mended) {
-            true => self.agent.load_transcript(&mended, &graph),
-            false => self.agent.load(&mended, &graph),
+        let graph = Graph::new(self.agent, &recovered);
+        let mut chain = match self.agent.is_transcript(&recovered) {
+            true => self.agent.load_transcript(&recovered, &graph),
+            false => self.agent.load(&recovered, &graph),
         };
         if let Some(lost) = chain.kept_range_lost
-            && let Some(tip) = kept_branch(&mended, &graph, lost)
+            && let Some(tip) = kept_branch(&recovered, &graph, lost)
         {
-            mended.records[lost as usize].parent = mended.records[tip as usize].id;
-            chain = self.agent.load(&mended, &Graph::new(self.agent, &mended));
+            recovered.records[lost as usize].parent = recovered.records[tip as usize].id;
+            chain = self.agent.load(&recovered, &Graph::new(self.agent, &recovered));
         }
         // One inside a damaged line comes back with its line, call or none.
         let of_lines = |n: &u32| matches!(self.origins[*n as usize], Origin::Record(_));
-        let answers_to_nothing = answers_to_nothing(&mended, &chain.messages).into_iter().filter(of_lines).collect();
+        let answers_to_nothing = answers_to_nothing(&recovered, &chain.messages).into_iter().filter(of_lines).collect();
         Recovered {
-            records: mended.records,
+            records: recovered.records,
             origins: self.origins,
             links: self.links,
             named: self.named,

@@ -1,14 +1,14 @@
 //! `chain`: how one session hangs together.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 
 use super::failure::{Failure, written};
 use super::input::Input;
 use super::interrupt;
-use super::options::{Output, Policy, Reading};
+use super::options::{Form, OneFile, Output, Policy, Reading};
 use super::status::Status;
 use crate::agents;
 use crate::agents::registry;
@@ -38,9 +38,8 @@ use crate::store::{self, Environment};
 /// with both ends.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// A session; - reads it from standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    session: OneFile,
     /// Draw it: the adopted chain as a trunk, branches where they part
     #[arg(long, group = "view")]
     tree: bool,
@@ -68,9 +67,8 @@ pub struct Arguments {
     /// is borne by two different records: no path is certain then. Damage elsewhere does not matter.
     #[arg(long, value_name = "ID")]
     leaf: Option<String>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form<Format>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -99,13 +97,13 @@ enum Reader {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let rule = arguments.autopsy.as_deref().map(finding_named).transpose()?;
     let meter = interrupt::meter()?;
-    let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
-    let session = match input.session(&arguments.file, &meter) {
+    let mut input = Input::find(std::slice::from_ref(&arguments.session.file), &arguments.reading)?;
+    let session = match input.session(&arguments.session.file, &meter) {
         Err(_) if meter.stopped() => return Ok(Status::Interrupted),
         read => read?,
     };
@@ -178,10 +176,10 @@ fn print(out: &mut Out, arguments: &Arguments, report: &chain_json::Report<'_>) 
     if arguments.emit {
         return chain_views::emit(out, report.session);
     }
-    if arguments.format == Format::Json {
+    if arguments.form.format == Format::Json {
         return chain_json::document(out, report);
     }
-    if arguments.format == Format::Html {
+    if arguments.form.format == Format::Html {
         return html::chain::page(out, report);
     }
     if let Some(autopsy) = report.autopsy {

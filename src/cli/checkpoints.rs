@@ -7,13 +7,13 @@ use clap::Args;
 use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Policy, Reading};
+use super::options::{Form, NewBaseline, Output, Policy, Reading};
 use super::status::Status;
 use super::write;
 use crate::audit::{self, PLACES, layers};
+use crate::checkpoint::Options as IndexOptions;
 use crate::checkpoint::model::{Found, Index, IndexRead};
 use crate::checkpoint::rebuild::{Limits, content_at};
-use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
 use crate::report::checkpoints_json::{self, Judged};
 use crate::report::{checkpoints_table, out};
@@ -41,16 +41,14 @@ pub struct Arguments {
     /// Print what changed in FILE between snapshots A and B, as a unified diff
     #[arg(long, num_args = 3, value_names = ["A", "B", "FILE"])]
     diff: Option<Vec<String>>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form<Format>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     policy: Policy,
-    /// Write the findings of this run as a baseline
-    #[arg(long, value_name = "FILE", help_heading = "Findings")]
-    write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    new: NewBaseline,
     #[command(flatten)]
     output: Output,
 }
@@ -69,7 +67,7 @@ enum Format {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let meter = interrupt::meter()?;
@@ -94,30 +92,31 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         return bring_back(arguments, &source, asked);
     }
     let options = IndexOptions { verify: arguments.verify, ..IndexOptions::default() };
-    let (mut judged, mut errors) = (Vec::new(), input.discovery.errors.clone());
-    let all = arguments.reading.with_jobs(|| judge(&input, &indexes, &options, &meter))?;
-    for (n, result) in all {
-        let file = &input.discovery.files[n as usize];
+    let judge = || layers::judge_indexes(&input.discovery, &options, PLACES, &meter);
+    let layers::Indexes { judged, mut errors, defects } = arguments.reading.with_jobs(judge)?;
+    let judged = judged.into_iter().map(|(audit, mut kept)| {
+        let file = &input.discovery.files[kept.file as usize];
         let path = input.discovery.path(file);
         let below = audit::below_store(&input.discovery, file, &path).to_owned();
-        match result {
-            Ok((audit, mut kept)) => {
-                kept.findings.retain(|f| gate.keeps(f));
-                judged.push(Judged { path, below, audit, kept });
-            }
-            Err(e) => errors.push((path, format!("cannot be read: {e}"))),
-        }
-    }
+        kept.findings.retain(|f| gate.keeps(f));
+        Judged { path, below, audit, kept }
+    });
+    let judged: Vec<Judged> = judged.collect();
+    errors.extend(input.discovery.errors.iter().cloned());
     errors.sort();
-    if let Some(path) = &arguments.write_baseline {
+    if let Some(path) = &arguments.new.write_baseline {
         write::baseline(path, &stores(&input.discovery), judged.iter().map(Judged::listed))?;
     }
     let fails = |f: &Finding| arguments.policy.fail_on.fails(f.severity);
     let failing = judged.iter().any(|j| known.unknown(&j.kept.findings, &j.below).any(fails));
-    let holds =
-        [(Status::Interrupted, meter.stopped()), (Status::Trouble, !errors.is_empty()), (Status::Findings, failing)];
+    let holds = [
+        (Status::Interrupted, meter.stopped()),
+        (Status::Defect, !defects.is_empty()),
+        (Status::Trouble, !errors.is_empty()),
+        (Status::Findings, failing),
+    ];
     let status = Status::worst(holds.into_iter().filter(|(_, holds)| *holds).map(|(status, _)| status));
-    complain_unread(errors.iter());
+    complain_unread(errors.iter().chain(&defects));
     if arguments.output.quiet {
         return Ok(status);
     }
@@ -130,25 +129,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
         known: &known,
     };
     let mut out = arguments.output.open(&stores(&input.discovery))?;
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => checkpoints_table::page(&mut out, report),
         Format::Json => checkpoints_json::document(&mut out, report),
         Format::Ndjson => checkpoints_json::lines(&mut out, report),
     };
     written(done.and_then(|()| out.finish()), status)
-}
-
-type Result = std::io::Result<(Audit, layers::IndexAudit)>;
-
-fn judge(
-    input: &Input,
-    indexes: &[u32],
-    options: &IndexOptions,
-    meter: &crate::store::meter::Meter,
-) -> Vec<(u32, Result)> {
-    use rayon::prelude::*;
-    let each = |&n: &u32| (n, layers::index(&input.discovery, n, options, PLACES));
-    indexes.par_iter().filter(|_| !meter.stopped()).map(each).collect()
 }
 
 /// `--show` and `--diff`: the bytes of a file at a snapshot, or of two.

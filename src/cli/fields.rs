@@ -7,7 +7,7 @@ use clap::Args;
 use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Format, Output, Reading};
+use super::options::{Form, Format, Output, Paths, Reading};
 use super::status::Status;
 use crate::audit::fields::{self, Answers, Question};
 use crate::metrics::catalogue::Catalogue;
@@ -24,13 +24,10 @@ use crate::store::Source;
 /// Without PATH, every agent's home on this machine is read.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Sessions, folders of them, or agents' homes; - is one session from
-    /// standard input
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
+    form: Form<Format>,
     /// List every JSON path there is, with its count and types
     #[arg(long)]
     all_paths: bool,
@@ -50,11 +47,11 @@ const LONGEST_CATALOGUE: u64 = 16 * 1024 * 1024;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let more = arguments.catalogue.iter().map(|path| catalogue(path)).collect::<Result<_, _>>()?;
     let meter = interrupt::meter()?;
-    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths.paths, &arguments.reading)?;
     input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
         return Err(input.nothing().into());
@@ -74,7 +71,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut out = arguments.output.open(&stores(&answers.discovery))?;
     let report = fields_json::Report { answers: &answers, taken_at: now };
     let extent = fields_table::Extent { verbose: arguments.output.verbose };
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => fields_table::page(&mut out, &report, extent),
         Format::Json => fields_json::document(&mut out, &report),
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::failure::{Failure, complain_unread};
 use super::options::Reading;
 use crate::agents;
-use crate::audit::{self, is_session};
+use crate::audit::{self, Depth, is_session};
 use crate::report::out;
 use crate::rules::counted;
 use crate::session::Session;
@@ -57,7 +57,7 @@ impl Input {
     /// Reads the one session that was named.
     ///
     /// # Errors
-    /// What is no session, and whatever the system says.
+    /// When it is not one session of a known agent, or cannot be read.
     pub fn session(&mut self, named: &Path, meter: &Meter) -> anyhow::Result<Session> {
         if let Some(source) = &self.stdin {
             audit::add_stdin(&mut self.discovery, source);
@@ -75,24 +75,17 @@ impl Input {
                     .into());
             }
         };
-        let Some(dialect) = file.dialect else {
+        if file.dialect.is_none() {
             return Err(Failure::new(format!("nothing in '{name}' tells whose session it is"))
                 .hint("name the agent with --dialect")
                 .into());
-        };
+        }
         let source = match &self.stdin {
             Some(source) => source.clone(),
             None => self.discovery.open(file).map_err(|e| Failure::new(format!("'{name}' cannot be opened: {e}")))?,
         };
-        let path = self.discovery.path(file);
-        Session::read(
-            path,
-            source,
-            agents::reader(dialect, audit::shape_of(file.kind)),
-            audit::shape_of(file.kind),
-            meter,
-        )
-        .map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")).into())
+        let read = audit::read_session(&self.discovery, file, source, Depth::Linked, meter);
+        Ok(read.map_err(|e| Failure::new(format!("'{name}' cannot be read: {e}")))?.0)
     }
 
     /// Whether there is anything to audit.

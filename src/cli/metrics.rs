@@ -1,23 +1,20 @@
 //! `metrics`: figures that say what they count.
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::failure::{Failure, complain_unread, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{Output, Reading};
+use super::options::{Form, Output, Paths, Reading};
 use super::status::Status;
-use crate::agents;
 use crate::audit::measure::{self, Measured};
-use crate::audit::{is_session, shape_of};
+use crate::audit::{self, Depth, is_session};
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::turns::Turns;
 use crate::report::progress::Progress;
 use crate::report::{html, metrics_json, metrics_table};
-use crate::session::Session;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};
 
@@ -32,13 +29,10 @@ use crate::store::{Discovery, Source};
 /// Without PATH, every agent's home on this machine is read.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Sessions, folders of them, or agents' homes; - is one session from
-    /// standard input
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
+    form: Form<Format>,
     /// Count everything a second time by an independent method, and print
     /// both; where they differ and nothing explains it, exit with status 70
     #[arg(long)]
@@ -67,10 +61,10 @@ enum Format {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
-    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths.paths, &arguments.reading)?;
     input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
         return Err(input.nothing().into());
@@ -94,7 +88,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let mut out = arguments.output.open(&stores(&measured.discovery))?;
     let report = metrics_json::Report { measured: &measured, turns: turns.as_ref(), taken_at: now };
     let extent = metrics_table::Extent { verbose: arguments.output.verbose };
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => metrics_table::page(&mut out, &report, extent),
         Format::Json => metrics_json::document(&mut out, &report),
         Format::Html => html::metrics::page(&mut out, &measured, now),
@@ -116,16 +110,11 @@ fn one_session(discovery: &Discovery, stdin: Option<&Source>) -> Result<(), Fail
 fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::Result<Turns> {
     let discovery = &measured.discovery;
     let Some(file) = discovery.files.iter().find(|file| is_session(file.kind)) else { return Ok(Turns::default()) };
-    let Some(dialect) = file.dialect.filter(|_| measured.errors.is_empty()) else { return Ok(Turns::default()) };
-    let source = stdin.map_or_else(|| discovery.open(file), |source| Ok(source.clone()))?;
-    match Session::read_unlinked(
-        discovery.path(file),
-        source,
-        agents::reader(dialect, shape_of(file.kind)),
-        shape_of(file.kind),
-        meter,
-    ) {
-        Ok(session) => Ok(Turns::of(&session, agents::of_session(&session))),
+    if file.dialect.is_none() || !measured.errors.is_empty() {
+        return Ok(Turns::default());
+    }
+    match audit::read_session(discovery, file, audit::open(discovery, stdin, file)?, Depth::Lines, meter) {
+        Ok((session, agent)) => Ok(Turns::of(&session, agent)),
         Err(e) if e.kind() == ErrorKind::Interrupted => Ok(Turns::default()),
         Err(e) => Err(e.into()),
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
 use crate::agents::{self, registry};
@@ -187,6 +187,38 @@ fn time(text: &str) -> Result<i64, String> {
     crate::record::time::parse(text.as_bytes())
         .or_else(|| crate::record::time::parse(format!("{text}T00:00:00Z").as_bytes()))
         .ok_or_else(|| "not a time such as 2026-03-10T00:00:00Z or 2026-03-10".to_owned())
+}
+
+/// What is read, for commands that read whole stores.
+#[derive(Args, Debug)]
+pub struct Paths {
+    /// Sessions, folders of them, or agents' homes; - is one session from standard input
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// What is read, for commands that read one session.
+#[derive(Args, Debug)]
+pub struct OneFile {
+    /// A session; - reads it from standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// In which of its forms a command writes its report.
+#[derive(Args, Debug)]
+pub struct Form<F: ValueEnum + Default + Clone + Send + Sync + 'static> {
+    /// How the report is written
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub format: F,
+}
+
+/// Where the findings of a run go, so that they are known to the next one.
+#[derive(Args, Debug)]
+pub struct NewBaseline {
+    /// Write the findings of this run as a baseline
+    #[arg(long, value_name = "FILE", help_heading = "Findings")]
+    pub write_baseline: Option<PathBuf>,
 }
 
 /// How a report is written that has these two forms alone.

@@ -1,14 +1,13 @@
 //! `predict`: what a resume of one session would do.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use super::failure::written;
 use super::input::Input;
 use super::interrupt;
-use super::options::{Format, Output, Reading};
+use super::options::{Form, Format, OneFile, Output, Reading};
 use super::status::Status;
 use crate::agents;
 use crate::audit::{self, PLACES, summary};
@@ -25,15 +24,13 @@ use crate::store::liveness;
 /// ended is told apart: that is another question than where the conversation stopped.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// A session; - reads it from standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[command(flatten)]
+    session: OneFile,
     /// Show the safe tail of N messages instead of the one that the agent takes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     tail: Option<u32>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form<Format>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -43,11 +40,11 @@ pub struct Arguments {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let meter = interrupt::meter()?;
-    let mut input = Input::find(std::slice::from_ref(&arguments.file), &arguments.reading)?;
-    let session = match input.session(&arguments.file, &meter) {
+    let mut input = Input::find(std::slice::from_ref(&arguments.session.file), &arguments.reading)?;
+    let session = match input.session(&arguments.session.file, &meter) {
         Err(_) if meter.stopped() => return Ok(Status::Interrupted),
         read => read?,
     };
@@ -78,7 +75,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let report =
         predict_json::Report { session, audit: &audit, prediction: &prediction, versions: &versions, taken_at: now };
     let mut out = arguments.output.open(&input.stores())?;
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => predict_table::page(&mut out, &report),
         Format::Json => predict_json::document(&mut out, &report),
     };

@@ -18,7 +18,7 @@ use self::start::Started;
 use super::failure::{Failure, written};
 use super::input::{Input, stores};
 use super::interrupt;
-use super::options::{self, Output, Reading};
+use super::options::{self, Form, Output, Reading};
 use super::status::Status;
 use crate::agents::{self, registry};
 use crate::audit::is_session_or_index;
@@ -94,9 +94,8 @@ pub struct Arguments {
     /// Show what changes in the bytes: places, sizes and ids; the text only with --show-content
     #[arg(long)]
     diff: bool,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    form: Form<Format>,
     /// Show the journal of repairs
     #[arg(long, help_heading = "Journal", conflicts_with_all = ["undo", "prune", "all_homes"])]
     list: bool,
@@ -172,7 +171,7 @@ impl Arguments {
             Mode::Dry
         } else if self.yes {
             Mode::Yes
-        } else if self.format == Format::Table && !self.output.quiet && out::can_ask() {
+        } else if self.form.format == Format::Table && !self.output.quiet && out::can_ask() {
             Mode::Ask
         } else {
             let fact = "nothing is changed without --yes: this is a dry run";
@@ -225,10 +224,10 @@ impl Arguments {
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let does = arguments.yes || arguments.list || arguments.undo.is_some() || arguments.prune;
-    if does && matches!(arguments.format, Format::Sarif | Format::Junit) {
+    if does && matches!(arguments.form.format, Format::Sarif | Format::Junit) {
         return Err(Failure::new("SARIF and JUnit tell what a repair would do")
             .hint("say --dry-run, or take json for what was done")
             .into());
@@ -335,7 +334,7 @@ impl Repair<'_> {
         let survey = self.arguments.reading.with_jobs(|| repair::survey(self.discovery, self.options, self.meter))?;
         drop(progress);
         let mut out = self.arguments.out(&stores(self.discovery))?;
-        let table = self.arguments.format == Format::Table && !self.arguments.output.quiet;
+        let table = self.arguments.form.format == Format::Table && !self.arguments.output.quiet;
         let mut survey = self.settled(survey, table, &mut out)?;
         refused.extend(survey.plans.iter().filter(|plan| plan.has_work()).filter_map(|plan| plan.refused.clone()));
         let both = match self.options.plan.relink.nearest {
@@ -389,7 +388,7 @@ impl Repair<'_> {
         let finished = repair_json::Report { still: &still, ..report(applied, &refused, &made.failed) };
         let ended = Ended { survey: &survey, done: made, refused: &refused, started: &started, still: &still };
         let status = self.status(&ended, done.is_some()).or(decisions);
-        let written_out = match self.arguments.format {
+        let written_out = match self.arguments.form.format {
             _ if self.arguments.output.quiet => Ok(()),
             Format::Table => self.remarks(&mut out, &finished),
             Format::Json => repair_json::document(&mut out, finished),
@@ -410,7 +409,7 @@ impl Repair<'_> {
         let files = repair_listed::planned(self.discovery, report.plans);
         let troubles = repair_listed::troubles(report);
         let files = || files.iter().map(repair_listed::PlannedFile::listed);
-        if self.arguments.format == Format::Junit {
+        if self.arguments.form.format == Format::Junit {
             let report = junit::Report {
                 command: "repair",
                 discovery: self.discovery,

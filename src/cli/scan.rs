@@ -1,12 +1,10 @@
 //! `scan`: the health of whole stores.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::failure::{complain_unread, written};
 use super::input::{Input, stores};
-use super::options::{Output, Policy, Reading};
+use super::options::{Form, NewBaseline, Output, Paths, Policy, Reading};
 use super::status::Status;
 use super::{interrupt, write};
 use crate::audit::{self, Options, PLACES, Scan};
@@ -22,19 +20,17 @@ use crate::rules::gate::Gate;
 /// Health of whole stores: every layer, every session, two verdicts each.
 ///
 /// RESUME says what the agent's own loader would bring back: full, partial (so many messages of so many) or none. API
-/// says whether the next prompt would be answered: ok, recovered (the agent drops or makes up something before it sends),
+/// says whether the next prompt would be answered: ok, healed (the agent drops or makes up something before it sends),
 /// refused, in flight, or unknown.
 ///
 /// Without PATH, every agent's home on this machine is read: $SID_CONFIG_DIR or ~/.sid-code, $CLAUDE_CONFIG_DIR or
 /// ~/.claude, $PI_CODING_AGENT_DIR or ~/.pi/agent.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Sessions, folders of them, or agents' homes; - is one session from standard input
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
-    /// How the report is written
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    paths: Paths,
+    #[command(flatten)]
+    form: Form<Format>,
     /// List every session, not only the worst
     #[arg(long)]
     all: bool,
@@ -49,9 +45,8 @@ pub struct Arguments {
     reading: Reading,
     #[command(flatten)]
     policy: Policy,
-    /// Write the findings of this run as a baseline
-    #[arg(long, value_name = "FILE", help_heading = "Findings")]
-    write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    new: NewBaseline,
     #[command(flatten)]
     output: Output,
 }
@@ -79,11 +74,11 @@ const NAMED: usize = 3;
 /// Runs the command.
 ///
 /// # Errors
-/// Whatever keeps it from reporting at all.
+/// When the input cannot be read or the report cannot be written; findings are no error.
 pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let (gate, known) = (arguments.policy.gate()?, arguments.policy.known()?);
     let meter = interrupt::meter()?;
-    let mut input = Input::find(&arguments.paths, &arguments.reading)?;
+    let mut input = Input::find(&arguments.paths.paths, &arguments.reading)?;
     input.tell_foreign(arguments.output.quiet);
     if input.is_empty() {
         return Err(input.nothing().into());
@@ -96,7 +91,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let progress = Progress::new(&meter, bytes, files, arguments.output.progress());
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
     drop(progress);
-    if let Some(path) = &arguments.write_baseline {
+    if let Some(path) = &arguments.new.write_baseline {
         write::baseline(path, &stores(&scan.discovery), listed::of_scan(&scan))?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
@@ -132,7 +127,7 @@ impl Print<'_> {
             places: arguments.max_per_code.map_or(NAMED, |n| n as usize),
             verbose: arguments.output.verbose,
         };
-        match arguments.format {
+        match arguments.form.format {
             Format::Table => scan_table::page(out, report, extent),
             Format::Json => scan_json::document(out, report),
             Format::Ndjson => scan_json::lines(out, report),

@@ -31,7 +31,7 @@ pub(super) fn create(path: &Path, stores: &[&Path]) -> Result<Box<dyn Finish>, F
 /// Writes a file in one go.
 ///
 /// # Errors
-/// As [`create`], and whatever the system says.
+/// As [`create`]; I/O errors of the file.
 fn write(path: &Path, stores: &[&Path], bytes: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let mut file = create(path, stores)?;
     let done = bytes(file.as_mut()).and_then(|()| file.finish());

@@ -154,7 +154,7 @@ impl Catalogue {
 
 /// Every word that stands in a path of the built-in catalogues: keys that agents are known to write.
 pub fn words(agents: impl Iterator<Item = &'static dyn Metering>) -> HashSet<Box<str>> {
-    let all: Vec<Catalogue> = agents.map(|agent| Catalogue::of(agent)).collect();
+    let all: Vec<Catalogue> = agents.map(Catalogue::of).collect();
     let paths = all.iter().flat_map(|c| &c.expected).map(|entry| &*entry.path);
     let cut = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$'));
     paths.flat_map(|path| path.split(cut)).filter(|word| !word.is_empty()).map(Into::into).collect()

@@ -38,7 +38,7 @@ pub struct Document {
 /// Reads a whole-file session. The loader reads it whole too: what it cannot hold nobody can.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors of the file.
 pub fn read(source: &Source, agent: &'static dyn Records) -> io::Result<(Facts, Document)> {
     let bytes = source.read_range(0, crate::store::lines::LONGEST_LINE as u64)?;
     let mut facts = Facts { size: source.size(), terminated: true, ..Facts::default() };

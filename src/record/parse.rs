@@ -27,7 +27,7 @@ pub const DEEPEST: u32 = 1000;
 /// Reads a file once, as its agent's loader does.
 ///
 /// # Errors
-/// Whatever the system says; `Interrupted` when the meter was stopped. What was read before is lost: a finding about
+/// I/O errors of the file; `Interrupted` when the meter was stopped. What was read before is lost: a finding about
 /// half a file would be wrong.
 pub fn read(source: &Source, agent: &'static dyn Records, meter: &Meter) -> io::Result<Facts> {
     read_cut(source, agent, agent.cut(source.size()), meter)

@@ -24,7 +24,7 @@ pub fn resume(session: &SessionAudit) -> Span<'static> {
     span(style, resume_words(session))
 }
 
-/// `ok`, `recovered`, `refused`, `in flight`, `unknown`; with the codes that make it.
+/// `ok`, `healed`, `refused`, `in flight`, `unknown`; with the codes that make it.
 pub fn api_words(session: &SessionAudit) -> String {
     let rules = session.extra.as_deref().map(|extra| extra.api_rules.as_slice()).unwrap_or_default();
     let name = session.api.name().replace('_', " ");

@@ -18,8 +18,14 @@ pub trait Sender: Loader {
     /// What was put in the place of a record's own content, by record.
     fn edited(&self, session: &Session) -> HashMap<u32, Vec<Block>>;
 
-    /// Whose rules judge a request whose session names no provider; the model is the last that answered.
-    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api;
+    /// Whose rules judge the next request of a session.
+    fn api(&self, session: &Session) -> Api;
+
+    /// Whose rules judge what is sent to a model of this name.
+    fn api_of(&self, model: &[u8]) -> Api;
+
+    /// Whether the session is at its end: nothing of it is ever sent again.
+    fn has_ended(&self, session: &Session) -> bool;
 
     /// Leaves out what it leaves out before it sends, and says where the conversation stopped.
     fn clean(&self, session: &Session, request: &mut Request);

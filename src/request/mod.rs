@@ -18,7 +18,7 @@ use agent::Sender;
 
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, flag};
 use crate::record::{reread, value::Value};
-use crate::session::{Session, Shape};
+use crate::session::Session;
 use turns::Merge;
 pub use turns::{IdMap, KeyedHasher, Role, Row};
 
@@ -46,7 +46,7 @@ pub enum CleanupPass {
     Nameless,
     /// The last prompt, which nobody answered.
     UnansweredPrompt,
-    /// pi: turns of the model that ended in an error or were aborted.
+    /// Turns of the model that ended in an error or were aborted.
     FailedTurns,
 }
 
@@ -144,15 +144,15 @@ pub struct Request {
     pub resumed: Vec<u64>,
     /// The record at which the agent's own cleaning throws: nothing is sent.
     pub throws: Option<u32>,
-    /// sid-code: calls and results as its integrity check counts them, before and after cleaning.
+    /// Of an agent that checks its own integrity: calls and results as its check counts them, before and after cleaning.
     pub integrity: Option<[Integrity; 2]>,
     /// Where the conversation stopped.
     pub interruption: Interruption,
-    /// sid-code: a sidechain that would begin with the model gets a made-up prompt in front.
+    /// A subagent's transcript that would begin with the model gets a made-up prompt in front.
     pub placeholder: bool,
-    /// sid-code: a sidechain that reached its end mark. Nothing of it is ever sent again.
+    /// A subagent's transcript that reached its end mark. Nothing of it is ever sent again.
     pub ended: bool,
-    /// pi: content that a context edit put in the place of a record's own.
+    /// Content that a context edit put in the place of a record's own.
     edited: HashMap<u32, Vec<Block>>,
     /// One bit a record: whether something of it is sent.
     reaches: Vec<u64>,
@@ -163,7 +163,7 @@ impl Request {
     pub fn new(session: &Session, agent: &'static dyn Sender) -> Request {
         let mut sent = Request {
             agent,
-            api: api(session, agent),
+            api: agent.api(session),
             rows: Vec::new(),
             drops: Vec::new(),
             split: Vec::new(),
@@ -172,8 +172,7 @@ impl Request {
             integrity: None,
             interruption: Interruption::None,
             placeholder: false,
-            ended: session.shape == Shape::Sidechain
-                && session.facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd),
+            ended: agent.has_ended(session),
             edited: HashMap::new(),
             reaches: Vec::new(),
         };
@@ -297,27 +296,6 @@ pub fn content(text: &[u8]) -> Option<Value<'_>> {
 /// Whether a block is the model's thinking.
 pub fn is_thinking(kind: BlockKind) -> bool {
     matches!(kind, BlockKind::Thinking | BlockKind::Redacted)
-}
-
-/// Whether a model's name is one of Claude's, as providers and gateways spell it (`us.anthropic.claude-…`).
-pub fn is_anthropic_model(model: &[u8]) -> bool {
-    let lower = model.to_ascii_lowercase();
-    memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku")
-}
-
-/// The session's provider, and the last model where it names none (Claude Code never does).
-fn api(session: &Session, agent: &dyn Sender) -> Api {
-    let facts = &session.facts;
-    let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
-    let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
-    let claude = model.is_some_and(is_anthropic_model);
-    let provider = facts.last_provider.as_deref().or(facts.provider.as_deref()).map(str::to_ascii_lowercase);
-    let anthropic = match provider.as_deref() {
-        Some(p) if p.contains("anthropic") || p.contains("claude") => true,
-        Some(p) => claude && (p.contains("bedrock") || p.contains("vertex")),
-        None => return agent.unnamed_provider(model),
-    };
-    if anthropic { Api::Anthropic } else { Api::Unknown }
 }
 
 /// Where the conversation stopped; asides say nothing.

@@ -4,7 +4,7 @@
 //! **How a provider is judged.** Anthropic's rules are known here. For another provider a defect is a warning and the
 //! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as an agent's
 //! own integrity check has it, because that check runs on every history that the agent loads. So a history that is not
-//! intact after its cleaning is `refused`, one that was mended by the cleaning is `recovered`, and all that depends on the
+//! intact after its cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that depends on the
 //! provider (order, repeated ids, content) leaves the verdict `unknown`.
 
 use super::{Collector, Context};
@@ -50,7 +50,7 @@ pub const NOTED: Treatment = (Weight::Noted, Does::NotSent);
 pub const REFUSED: Treatment = (Weight::Refused, Does::Sends(ANSWERS_400));
 
 /// The agent mends it before it sends.
-pub const fn recovered(how: &'static str) -> Treatment {
+pub const fn healed(how: &'static str) -> Treatment {
     (Weight::Healed, Does::Says(how))
 }
 
@@ -167,12 +167,12 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
     if !in_flight.is_empty() {
         return (ApiVerdict::InFlight, in_flight);
     }
-    let recovered = rules(&|weight| weight == Weight::Healed);
+    let healed = rules(&|weight| weight == Weight::Healed);
     let of_tools = |rule: &&'static Rule| rule.family() == Family::Tools;
-    let pairs = context.agent.mends_pairs(sent, recovered.iter().any(of_tools));
+    let pairs = context.agent.mends_pairs(sent, healed.iter().any(of_tools));
     match sent.api {
-        Api::Anthropic if !recovered.is_empty() => (ApiVerdict::Healed, recovered),
-        Api::Unknown if pairs => (ApiVerdict::Healed, recovered.into_iter().filter(of_tools).collect()),
+        Api::Anthropic if !healed.is_empty() => (ApiVerdict::Healed, healed),
+        Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(of_tools).collect()),
         _ if sent.rows.is_empty() => (ApiVerdict::Ok, Vec::new()),
         Api::Anthropic => (ApiVerdict::Ok, Vec::new()),
         Api::Unknown => (ApiVerdict::Unknown, Vec::new()),
@@ -180,7 +180,7 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
 }
 
 /// The fact that marks what the agent mends before it sends.
-pub(super) const HEALED: (&str, bool) = ("recovered", true);
+pub(super) const HEALED: (&str, bool) = ("healed", true);
 
 /// The fact that marks a call whose tool is running now.
 pub(super) const IN_FLIGHT: (&str, &str) = ("state", "in flight");

@@ -1,4 +1,4 @@
-//! The RESUME verdict: made from findings and from the mended session, never beside them.
+//! The RESUME verdict: made from findings and from the recovered session, never beside them.
 
 use super::Context;
 use crate::chain::recover::Recovered;

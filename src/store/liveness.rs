@@ -65,6 +65,11 @@ impl Registration {
     pub fn may_live(&self) -> bool {
         matches!(self.state, State::Alive | State::Unknown) && self.damaged.is_none()
     }
+
+    /// Whether it names this session: its file, or one of the ids by which it is known.
+    pub fn is_of(&self, session: &Path, ids: &[&str]) -> bool {
+        self.session_id.as_deref().is_some_and(|id| ids.contains(&id)) || self.file.as_deref() == Some(session)
+    }
 }
 
 impl Registration {
@@ -136,10 +141,7 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
 /// The registration that says this session is in use. `ids` are all by which it is known: that of its file, those in its
 /// records, and those of the processes that resumed it, because an agent may register it under these.
 pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration]) -> Option<&'a Registration> {
-    registrations.iter().find(|registration| {
-        let named = registration.session_id.as_deref().is_some_and(|id| ids.contains(&id));
-        registration.may_live() && (named || registration.file.as_deref() == Some(session))
-    })
+    registrations.iter().find(|registration| registration.may_live() && registration.is_of(session, ids))
 }
 
 /// Whether a file is longer now than it was when it was opened: somebody writes.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Claude, load};
+use crate::agents::wire;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, interruption, is_anthropic_model};
+use crate::request::{Api, Request, Role, interruption};
 use crate::session::{Session, Shape};
 
 impl Sender for Claude {
@@ -40,8 +41,16 @@ impl Sender for Claude {
     }
 
     /// Its records never name a provider, and its own is Anthropic.
-    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api {
-        if model.is_none_or(is_anthropic_model) { Api::Anthropic } else { Api::Unknown }
+    fn api(&self, session: &Session) -> Api {
+        wire::api(session, Api::Anthropic)
+    }
+
+    fn api_of(&self, model: &[u8]) -> Api {
+        wire::api_of(model)
+    }
+
+    fn has_ended(&self, _session: &Session) -> bool {
+        false
     }
 
     fn clean(&self, session: &Session, request: &mut Request) {

@@ -12,7 +12,7 @@ use crate::request::pairing::{Answer, Call, Pairing};
 use crate::request::{Api, Request, WHOLE, is_thinking};
 use crate::rules::agent::{Calls, Judged, Lines, Links, Messages, Words};
 use crate::rules::chain::{STRAY_LEAF, View, by_turns};
-use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, recovered};
+use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::messages::{Wrong, made_up_tail, wrong_block};
 use crate::rules::tools::{Held, Split, Tools};
 use crate::rules::{Collector, Context, texts};
@@ -173,7 +173,7 @@ impl Calls for Claude {
         if !tail {
             return REFUSED;
         }
-        recovered(
+        healed(
             "{loader} brings it back open; clients make up an error result for a call at the end, and what the tool did is lost to the model",
         )
     }

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::Pi;
+use crate::agents::wire;
 use crate::chain::Mode;
 use crate::record::facts::{Block, Facts, Kind, Record, flag};
 use crate::record::read::{At, RecordReader};
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, interruption, is_anthropic_model};
+use crate::request::{Api, Request, Role, interruption};
 use crate::session::Session;
 
 impl Sender for Pi {
@@ -33,8 +34,16 @@ impl Sender for Pi {
         (self.loader.edited)(session)
     }
 
-    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api {
-        if model.is_some_and(is_anthropic_model) { Api::Anthropic } else { Api::Unknown }
+    fn api(&self, session: &Session) -> Api {
+        wire::api(session, Api::Unknown)
+    }
+
+    fn api_of(&self, model: &[u8]) -> Api {
+        wire::api_of(model)
+    }
+
+    fn has_ended(&self, _session: &Session) -> bool {
+        false
     }
 
     fn clean(&self, session: &Session, request: &mut Request) {

@@ -13,7 +13,7 @@ use crate::request::pairing::{Answer, Call, NONE, Pairing, State};
 use crate::request::{Api, IdMap, Request, WHOLE};
 use crate::rules::agent::{Calls, Judged, Lines, Links, Messages, Words};
 use crate::rules::chain::{View, by_turns};
-use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, recovered};
+use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::messages::{Wrong, wrong_block};
 use crate::rules::tools::{Held, Split, Tools};
 use crate::rules::{Collector, Context, texts};
@@ -119,17 +119,17 @@ pub(super) static OPENCLAW: Habits = Habits {
         Weight::Refused,
         Does::Says("{loader} keeps one result per id and sends the later call without its own"),
     ),
-    displaced_result: recovered("{loader} moves the result next to its call"),
-    repeated_result: recovered("{loader} keeps the first result"),
+    displaced_result: healed("{loader} moves the result next to its call"),
+    repeated_result: healed("{loader} keeps the first result"),
     result_of_failed_turn: (
         Weight::Warned,
         Does::Says("{loader} keeps both through its pairing; what its request builder drops was not run"),
     ),
-    dangling_result: recovered("{loader} drops the result before it sends"),
+    dangling_result: healed("{loader} drops the result before it sends"),
     missing_input: None,
-    blank_prompt: recovered("{loader} rewrites it in the file as \"(continue)\""),
+    blank_prompt: healed("{loader} rewrites it in the file as \"(continue)\""),
     null_content: None,
-    undecodable_media: recovered("{loader} takes the image out of the file before it loads it"),
+    undecodable_media: healed("{loader} takes the image out of the file before it loads it"),
 };
 
 const REFUSES_FILE: &str = "{loader} refuses the file: not a valid pi session";
@@ -138,7 +138,7 @@ const NO_LEAF: &str = "{loader} has no leaf: its next append has no parent, and 
 const SKIPPED: (Severity, &str) = (Severity::Warning, "{loader} skips it");
 
 /// White space is left out, and a message when nothing else is in it.
-const LEFT_OUT: Treatment = recovered("{loader} leaves it out of the request");
+const LEFT_OUT: Treatment = healed("{loader} leaves it out of the request");
 
 impl Judged for Pi {
     fn text(&self, code: &str) -> Option<&'static str> {
@@ -305,7 +305,7 @@ impl Calls for Pi {
     }
 
     fn open_call(&self, _: &Context<'_>, _: &Call, _: bool) -> Treatment {
-        recovered("{loader} makes up an error result; the tool's own answer is lost to the model")
+        healed("{loader} makes up an error result; the tool's own answer is lost to the model")
     }
 
     fn repeated_call(&self) -> Treatment {
@@ -324,7 +324,7 @@ impl Calls for Pi {
 
     fn bad_input(&self, call: &Block, _: bool) -> Treatment {
         let missing = self.habits.missing_input.filter(|_| call.flags & block::EMPTY != 0);
-        missing.map_or(REFUSED, recovered)
+        missing.map_or(REFUSED, healed)
     }
 }
 
@@ -370,9 +370,9 @@ impl Messages for Pi {
             }
             _ if !sent => NOTED,
             (Wrong::Message, _) => wrong.breaks(),
-            (Wrong::Role, _) => recovered("{loader} drops the message"),
+            (Wrong::Role, _) => healed("{loader} drops the message"),
             (Wrong::Content, Some(_)) if record.any(flag::CONTENT_OTHER | flag::CONTENT_STRING) => wrong.breaks(),
-            (Wrong::Content, Some(empty)) => recovered(empty),
+            (Wrong::Content, Some(empty)) => healed(empty),
             (Wrong::Content, None) | (Wrong::Block, _) => REFUSED,
         }
     }
@@ -383,7 +383,7 @@ impl Messages for Pi {
 
     /// Thinking of another model than the next one is sent as text; so is what has no signature.
     fn bad_signature(&self, foreign: bool, dropped: bool) -> Treatment {
-        if foreign || dropped { recovered("{loader} sends the thinking as plain text") } else { REFUSED }
+        if foreign || dropped { healed("{loader} sends the thinking as plain text") } else { REFUSED }
     }
 
     fn undecodable_media(&self) -> Treatment {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::{Sid, clean};
+use crate::agents::wire;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, is_anthropic_model};
-use crate::session::Session;
+use crate::request::{Api, Request, Role};
+use crate::session::{Session, Shape};
 
 impl Sender for Sid {
     /// A sidechain's role "tool" is sent as the user's.
@@ -28,8 +29,17 @@ impl Sender for Sid {
         HashMap::new()
     }
 
-    fn unnamed_provider(&self, model: Option<&[u8]>) -> Api {
-        if model.is_some_and(is_anthropic_model) { Api::Anthropic } else { Api::Unknown }
+    fn api(&self, session: &Session) -> Api {
+        wire::api(session, Api::Unknown)
+    }
+
+    fn api_of(&self, model: &[u8]) -> Api {
+        wire::api_of(model)
+    }
+
+    /// Of a subagent's transcript: that it reached its end mark.
+    fn has_ended(&self, session: &Session) -> bool {
+        session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd)
     }
 
     fn clean(&self, session: &Session, request: &mut Request) {

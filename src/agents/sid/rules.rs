@@ -13,7 +13,7 @@ use crate::request::pairing::{Answer, Call, Pairing, State};
 use crate::request::{Api, CleanupPass, Request, WHOLE, tail};
 use crate::rules::agent::{Calls, Judged, Lines, Links, Messages, Words};
 use crate::rules::chain::View;
-use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, recovered};
+use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::messages::{Wrong, wrong_block};
 use crate::rules::tools::{Held, Split, Tools};
 use crate::rules::{Collector, Context, texts};
@@ -67,7 +67,7 @@ static TOOLS: Tools = Tools {
 };
 
 /// What a pass of its cleaning does with the message that it is about.
-const DROPPED: Treatment = recovered("{loader} drops the message when it loads");
+const DROPPED: Treatment = healed("{loader} drops the message when it loads");
 
 impl Judged for Sid {
     fn text(&self, code: &str) -> Option<&'static str> {
@@ -238,8 +238,8 @@ impl Calls for Sid {
             return (Weight::Breaks, Does::Says("{loader} keeps the call and sends it without a result"));
         }
         match context.session.shape {
-            Shape::Sidechain => recovered("{loader} leaves the call out when it puts the subagent's history together"),
-            _ => recovered("{loader} drops the call when it loads: the model does not know that it was made"),
+            Shape::Sidechain => healed("{loader} leaves the call out when it puts the subagent's history together"),
+            _ => healed("{loader} drops the call when it loads: the model does not know that it was made"),
         }
     }
 
@@ -250,7 +250,7 @@ impl Calls for Sid {
     fn stray_result(&self, request: &Request, result: &Answer) -> Treatment {
         match result.state {
             State::Dangling if request.fate(result.row, result.block).is_some() => {
-                recovered("{loader} drops the message that holds it, for another block in it")
+                healed("{loader} drops the message that holds it, for another block in it")
             }
             State::Dangling => (
                 Weight::Breaks,
@@ -261,7 +261,7 @@ impl Calls for Sid {
     }
 
     fn bad_input(&self, _: &Block, dropped: bool) -> Treatment {
-        if dropped { recovered("{loader} drops the call, which has no result") } else { REFUSED }
+        if dropped { healed("{loader} drops the call, which has no result") } else { REFUSED }
     }
 }
 

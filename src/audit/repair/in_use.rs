@@ -87,10 +87,7 @@ impl Guard {
     }
 
     fn of<'a>(&'a self, path: &'a Path, ids: &'a [&str]) -> impl Iterator<Item = &'a Registration> {
-        self.registrations.iter().filter(move |r| {
-            let named = r.session_id.as_deref().is_some_and(|id| ids.contains(&id));
-            r.damaged.is_none() && (named || r.file.as_deref() == Some(path))
-        })
+        self.registrations.iter().filter(move |r| r.damaged.is_none() && r.is_of(path, ids))
     }
 
     /// Why the file is left alone, if it is. `meta` is that of the descriptor that was read.

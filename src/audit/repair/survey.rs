@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use super::decided::{self, Became, Decided, leaf_words};
 use super::in_use::{Guard, Refused, leads_out};
@@ -18,16 +17,18 @@ use super::standing::Standing;
 use super::store_context::World;
 use super::{FilePlan, IndexPlan, Left, Options, SessionPlan, Subject};
 use crate::agents::{self, Agent};
-use crate::audit::files::{is_session_or_index, largest_first};
+use crate::audit::driver::{Driver, Opened, Outcome, SETTLE, Visitor, largest_first};
+use crate::audit::files::{Depth, is_session_or_index};
 use crate::audit::layers::folder_name;
+use crate::audit::live::may_be_in_a_line;
 use crate::audit::mend::{self, Again, Mend};
-use crate::audit::spread::{Failed, spread};
-use crate::audit::{NOBODYS, PLACES, below_store, shape_of, summary};
+use crate::audit::{PLACES, below_store, shape_of, summary};
 use crate::chain::recover::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
 use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
+use crate::metrics::cross_check::Fault;
 use crate::repair::plan::{self, Fragment, Plan, Planned};
 use crate::repair::proof::{self, Promise, Wrong};
 use crate::repair::text::Text;
@@ -40,12 +41,7 @@ use crate::rules::gate::Gate;
 use crate::rules::store::StoreCollector;
 use crate::session::{Session, ids};
 use crate::store::meter::Meter;
-use crate::store::{Discovery, FileKind, Source, liveness};
-
-/// How long a writer is given to end the line that it has begun.
-const SETTLE: Duration = Duration::from_millis(200);
-/// Only a file that changed this recently may have such a writer.
-const RECENT: Duration = Duration::from_secs(60);
+use crate::store::{Discovery, Source, liveness};
 
 /// How often a plan is made anew without the answers that a second repair would change again.
 const FEWER: usize = 3;
@@ -83,16 +79,18 @@ pub struct Survey {
 /// Plans the repair of every session that was found.
 pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey {
     let guard = Guard::new(discovery, options);
-    let order = largest_first(discovery, is_session_or_index);
+    let order = largest_first(discovery, |file| is_session_or_index(file.kind));
     let collector = StoreCollector::new(agents::JUDGES);
     let work = Work { discovery, options, guard: &guard, collector: &collector, world: None, one_leaf: true, meter };
-    let mut first = work.all(&order, Work::look);
+    let (depth, fault) = (Depth::Linked, Fault::default());
+    let driver = Driver { discovery, stdin: None, meter, depth, waits: false, fault };
+    let looked = driver.run(&order, &Look(work));
+    let (mut first, mut not_looked_at) = (looked.sum, looked.not_reached);
     first.leaf_in.sort();
-    let read = meter.so_far().1;
     if first.wait && !meter.stopped() {
         std::thread::sleep(SETTLE);
     }
-    let mut survey = first.survey;
+    let mut survey = Survey { errors: looked.errors, defects: looked.defects, ..first.survey };
     if let (Some(id), [one, others @ ..]) = (&options.plan.relink.leaf, first.leaf_in.as_slice())
         && !others.is_empty()
     {
@@ -104,9 +102,14 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     if !candidates.is_empty() && !meter.stopped() {
         let world = World::new(discovery, collector.clone(), guard.registrations(), options.plan.now);
         let work = Work { world: Some(&world), one_leaf: first.leaf_in.len() < 2, ..work };
-        let second = work.all(&candidates, Work::plan);
+        let Outcome { sum: second, errors, defects, not_reached, .. } = driver.run(&candidates, &Make(work));
         survey.add(second.survey);
+        survey.errors.extend(errors);
+        survey.defects.extend(defects);
+        not_looked_at += not_reached;
         survey.world = Some(world);
+    } else {
+        not_looked_at += candidates.len() as u64;
     }
     survey.plans.sort_by_key(|plan| plan.file);
     survey.errors.extend(guard.unread.iter().cloned());
@@ -116,10 +119,7 @@ pub fn survey(discovery: &Discovery, options: &Options, meter: &Meter) -> Survey
     survey.standing.retain(|n, standing| standing.is_broken() && !survey.plans.iter().any(|plan| plan.file == *n));
     survey.interrupted = meter.stopped();
     survey.files = order.len() as u64;
-    if survey.interrupted {
-        let planned = meter.so_far().1 - read;
-        survey.not_looked_at = (survey.files + candidates.len() as u64).saturating_sub(read + planned);
-    }
+    survey.not_looked_at = not_looked_at;
     survey
 }
 
@@ -128,8 +128,6 @@ impl Survey {
         self.sessions += other.sessions;
         self.indexes += other.indexes;
         self.plans.extend(other.plans);
-        self.errors.extend(other.errors);
-        self.defects.extend(other.defects);
         self.decisions.extend(other.decisions);
         self.standing.extend(other.standing);
     }
@@ -171,39 +169,62 @@ struct Hand {
     live: bool,
 }
 
-impl Work<'_> {
-    /// Takes each file of the list once.
-    fn all(&self, order: &[u32], one: impl Fn(&Self, u32, &mut Sum) -> io::Result<()> + Sync) -> Sum {
-        let failed = |&n: &u32, why: Failed, sum: &mut Sum| {
-            let path = self.discovery.path(&self.discovery.files[n as usize]);
-            why.tell(path, &mut sum.survey.errors, &mut sum.survey.defects);
-        };
-        let parts = spread(order, self.meter, |&n, sum| one(self, n, sum), failed);
-        parts.into_iter().fold(Sum::default(), |mut all, part| {
-            all.survey.add(part.survey);
-            all.candidates.extend(part.candidates);
-            all.wait |= part.wait;
-            all.leaf_in.extend(part.leaf_in);
-            all
-        })
+/// The first look at each file.
+struct Look<'a>(Work<'a>);
+
+impl Visitor for Look<'_> {
+    type Sum = Sum;
+
+    fn session(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
+        self.0.look(self.0.take(file, session, agent)?, file.n, sum)
     }
 
-    /// Reads a session; none when nobody knows whose it is.
-    fn take(&self, n: u32) -> io::Result<Option<Hand>> {
-        let file = &self.discovery.files[n as usize];
-        let Some(dialect) = file.dialect else { return Ok(None) };
-        let path = self.discovery.path(file);
-        let source = self.discovery.open(file)?;
-        let Source::File { file: descriptor, .. } = &source else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-        };
-        let meta = descriptor.metadata()?;
-        let agent = agents::reader(dialect, shape_of(file.kind));
-        let session = Session::read(path.clone(), source.clone(), agent, shape_of(file.kind), self.meter)?;
+    fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        self.0.look_at_index(file, sum)
+    }
+
+    fn merge(sum: &mut Sum, other: Sum) {
+        sum.add(other);
+    }
+}
+
+/// The plan of each file that has something to repair.
+struct Make<'a>(Work<'a>);
+
+impl Visitor for Make<'_> {
+    type Sum = Sum;
+
+    fn session(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent, sum: &mut Sum) -> io::Result<()> {
+        self.0.plan(self.0.take(file, session, agent)?, file.n, sum)
+    }
+
+    fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        self.0.plan_index(file, sum)
+    }
+
+    fn merge(sum: &mut Sum, other: Sum) {
+        sum.add(other);
+    }
+}
+
+impl Sum {
+    fn add(&mut self, other: Sum) {
+        self.survey.add(other.survey);
+        self.candidates.extend(other.candidates);
+        self.wait |= other.wait;
+        self.leaf_in.extend(other.leaf_in);
+    }
+}
+
+impl Work<'_> {
+    /// What the plan of a session needs to know of its file.
+    fn take(&self, file: &Opened<'_>, session: Session, agent: &'static dyn Agent) -> io::Result<Hand> {
+        let meta = file.meta.clone().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file"))?;
+        let (path, source) = (session.path.clone(), file.source.clone());
         let ids = if self.guard.asks_for_ids() { ids::all(&session) } else { BTreeSet::new() };
         let known: Vec<&str> = ids.iter().map(String::as_str).collect();
         let live = !self.options.closed && (liveness::grew(&source)? || self.guard.is_registered(&path, &known));
-        Ok(Some(Hand { path, source, meta, session, agent, ids, live }))
+        Ok(Hand { path, source, meta, session, agent, ids, live })
     }
 
     /// Whether a finding is to be answered.
@@ -213,24 +234,17 @@ impl Work<'_> {
     }
 
     /// The first look: what the store needs to know of it, and whether there is anything to plan.
-    fn look(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
-            return self.look_at_index(n, sum);
-        }
-        let Some(hand) = self.take(n)? else {
-            sum.survey.errors.push((self.discovery.path(&self.discovery.files[n as usize]), NOBODYS.to_owned()));
-            return Ok(());
-        };
+    fn look(&self, hand: Hand, n: u32, sum: &mut Sum) -> io::Result<()> {
         sum.survey.sessions += 1;
         self.collector.add(&hand.session, n, self.discovery, hand.live);
         let now = self.options.plan.now;
-        let terminated = hand.session.facts.terminated;
+        let in_a_line = !self.options.closed && may_be_in_a_line(&hand.session)?;
         let examined = Examined::of(hand.session, hand.agent);
         let context = Context::new(&examined, hand.live, now, PLACES);
         let audit = summary::judge(n, &context, &Gate::default());
         let decided = !decided::about(&examined.session, hand.agent, &self.options.plan.relink).is_empty();
         if self.options.plan.relink.leaf.iter().any(|id| leaf::has(&examined.session, id)) {
-            sum.leaf_in.push(hand.path.clone());
+            sum.leaf_in.push(hand.path);
         }
         let asked = audit.findings().iter().any(|f| self.asks_for(f));
         let standing = Standing::of(audit);
@@ -239,46 +253,41 @@ impl Work<'_> {
         }
         if asked || decided {
             sum.candidates.insert(n);
-            sum.wait |= !self.options.closed && !terminated && is_recent(&hand.meta);
+            sum.wait |= in_a_line;
         }
         Ok(())
     }
 
-    fn look_at_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        let file = &self.discovery.files[n as usize];
-        let source = self.discovery.open(file)?;
-        let folder = folder_name(self.discovery, file);
-        let audit = checkpoint::Audit::of(&source, folder.as_deref(), &checkpoint::Options::default())?;
+    fn look_at_index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        let folder = folder_name(self.discovery, file.entry);
+        let audit = checkpoint::Audit::of(&file.source, folder.as_deref(), &checkpoint::Options::default())?;
         if let Some(words) = audit.outcome.not_read() {
-            let message = format!("cannot be read: {words}");
-            sum.survey.errors.push((self.discovery.path(file), message));
-            return Ok(());
+            return Err(io::Error::other(words));
         }
         sum.survey.indexes += 1;
         if index_findings(&audit, PLACES).iter().any(|f| self.asks_for(f)) {
-            sum.candidates.insert(n);
+            sum.candidates.insert(file.n);
         }
         Ok(())
     }
 
     /// The plan of an index that has something to repair.
-    fn plan_index(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        let file = &self.discovery.files[n as usize];
-        let (path, source) = (self.discovery.path(file), self.discovery.open(file)?);
-        let Source::File { file: descriptor, .. } = &source else { return Ok(()) };
-        let meta = descriptor.metadata()?;
-        let folder = folder_name(self.discovery, file);
+    fn plan_index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
+        let &Opened { n, entry, ref source, ref meta, .. } = file;
+        let Some(meta) = meta else { return Ok(()) };
+        let path = self.discovery.path(entry);
+        let folder = folder_name(self.discovery, entry);
         let options = self.options.plan.clone();
-        let planned = checkpoints::plan(&source, folder.as_deref(), &options)?;
+        let planned = checkpoints::plan(source, folder.as_deref(), &options)?;
         if planned.edits.is_empty() && !planned.left.iter().any(|f| f.rule.fix.is_some()) {
             return Ok(());
         }
-        let mends = mend::of_index((&source, &path, folder.as_deref()), &planned.left, Some(&options), &options)?;
+        let mends = mend::of_index((source, &path, folder.as_deref()), &planned.left, Some(&options), &options)?;
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let Some(dialect) = file.dialect else { return Ok(()) };
-        let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
+        let Some(dialect) = entry.dialect else { return Ok(()) };
+        let context = InHand { n, path: &path, source, dialect, meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =
             Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
@@ -287,11 +296,8 @@ impl Work<'_> {
     }
 
     /// The plan of a session that has something to repair.
-    fn plan(&self, n: u32, sum: &mut Sum) -> io::Result<()> {
-        if self.discovery.files[n as usize].kind == FileKind::CheckpointIndex {
-            return self.plan_index(n, sum);
-        }
-        let Some(Hand { path, source, meta, session, agent, ids, live }) = self.take(n)? else { return Ok(()) };
+    fn plan(&self, hand: Hand, n: u32, sum: &mut Sum) -> io::Result<()> {
+        let Hand { path, source, meta, session, agent, ids, live } = hand;
         let (dialect, ids) = (session.dialect, ids.iter().map(String::as_str).collect::<Vec<&str>>());
         let mut options = plan::Options { live, ..self.options.plan.clone() };
         options.relink.leaf = options.relink.leaf.filter(|_| self.one_leaf);
@@ -502,12 +508,6 @@ struct InHand<'a> {
     dialect: Dialect,
     meta: &'a Metadata,
     ids: &'a [&'a str],
-}
-
-/// A file that was written to so recently that its writer may be in the middle of a line.
-fn is_recent(meta: &Metadata) -> bool {
-    let age = meta.modified().map(|at| SystemTime::now().duration_since(at));
-    age.is_ok_and(|age| age.map_or(true, |age| age < RECENT))
 }
 
 /// Whether a file is in another state than before it was read.

@@ -10,7 +10,7 @@ use super::{Applied, Options};
 use crate::agents;
 use crate::audit::files::is_session_or_index;
 use crate::audit::layers::folder_name;
-use crate::audit::{is_session, shape_of};
+use crate::audit::{Depth, is_session, read_session, shape_of};
 use crate::commit::journal::KeptFile;
 use crate::commit::tidy::Remaining;
 use crate::commit::{self, Error, Locked, Outcome, Proof, Stage, Undo, Undone, Verify, settle};
@@ -18,7 +18,7 @@ use crate::dialect::Dialect;
 use crate::repair::plan::{self, State};
 use crate::repair::proof;
 use crate::rules::Examined;
-use crate::session::{Session, Shape, ids};
+use crate::session::{Shape, ids};
 use crate::store::meter::Meter;
 use crate::store::source::Piece;
 use crate::store::{self, Discovery, Environment, FileKind, Source};
@@ -60,22 +60,16 @@ impl<'a> Known<'a> {
                 let path = self.discovery.path(file);
                 let Source::File { file: descriptor, .. } = self.discovery.open(file).ok()? else { return None };
                 let meta = descriptor.metadata().ok()?;
-                let ids = match (guard.asks_for_ids(), file.dialect) {
-                    (true, _) if file.kind == FileKind::CheckpointIndex => {
+                let ids = match guard.asks_for_ids() {
+                    true if file.kind == FileKind::CheckpointIndex => {
                         folder_name(&self.discovery, file).into_iter().collect()
                     }
-                    (true, Some(dialect)) => {
+                    true => {
                         let source = Source::File { size: meta.len(), file: descriptor };
-                        let read = Session::read(
-                            path.clone(),
-                            source,
-                            agents::reader(dialect, shape_of(file.kind)),
-                            shape_of(file.kind),
-                            &Meter::default(),
-                        );
-                        read.map(|session| ids::all(&session)).unwrap_or_default()
+                        let read = read_session(&self.discovery, file, source, Depth::Linked, &Meter::default());
+                        read.map(|(session, _)| ids::all(&session)).unwrap_or_default()
                     }
-                    _ => Default::default(),
+                    false => Default::default(),
                 };
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 let in_home = self.discovery.root(file).is_some_and(|root| root.store.is_some());

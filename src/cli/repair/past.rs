@@ -115,7 +115,7 @@ pub(super) fn list(arguments: &Arguments) -> anyhow::Result<Status> {
         Err(error) => return Ok(told(&error)),
     };
     let mut out = arguments.out(&[])?;
-    let done = match arguments.format {
+    let done = match arguments.form.format {
         Format::Table => page::list(&mut out, &runs, &strangers, &journal.root().to_string_lossy()),
         _ => page::list_json(&mut out, &runs, &strangers, arguments.reading.now()),
     };
@@ -177,7 +177,7 @@ pub(super) fn undo(arguments: &Arguments, id: &str) -> anyhow::Result<Status> {
         Err(error) => return Ok(told(&error)),
     };
     let mut out = arguments.out(&[])?;
-    let table = arguments.format == Format::Table && !arguments.output.quiet;
+    let table = arguments.form.format == Format::Table && !arguments.output.quiet;
     if table && mode != Mode::Yes {
         written(page::examined(&mut out, &files), Status::Clean)?;
     }
@@ -197,7 +197,7 @@ pub(super) fn undo(arguments: &Arguments, id: &str) -> anyhow::Result<Status> {
         }
         false => (None, if open { Status::Findings } else { Status::Clean }),
     };
-    let result = match (arguments.format, &done) {
+    let result = match (arguments.form.format, &done) {
         _ if arguments.output.quiet => Ok(()),
         (Format::Table, Some(done)) => page::undone(&mut out, done),
         (Format::Table, None) => Ok(()),

@@ -6,9 +6,9 @@ use super::content::{Turns, blocks_of, is_cut_off, is_response, only_thinks};
 use super::{BAD_SIGNATURE, THINKING_MISPLACED, THINKING_ONLY};
 use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, block};
-use crate::request::{Api, CleanupPass, WHOLE, is_anthropic_model, is_thinking};
+use crate::request::{Api, CleanupPass, WHOLE, is_thinking};
 use crate::rules::Context;
-use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, recovered};
+use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
 
 /// What is worded here.
 pub(super) static RULES: &[&Rule] = &[&THINKING_ONLY, &THINKING_MISPLACED, &BAD_SIGNATURE];
@@ -32,7 +32,7 @@ pub(super) fn judge(context: &Context<'_>, turns: &Turns, cases: &mut Vec<Case>)
         if only_thinks(context, span) && !is_cut_off(context, span) && !resumed.contains(&first.group()) {
             let dropped = sent.fate(span.1 - 1, WHOLE).is_some();
             let treatment =
-                if dropped { recovered("{loader} drops the message when it loads") } else { (Weight::Warned, SENT) };
+                if dropped { healed("{loader} drops the message when it loads") } else { (Weight::Warned, SENT) };
             cases.push(Case::new(&THINKING_ONLY, treatment, sent.rows[span.0 as usize].record, WHOLE));
         }
         for n in context.agent.reordered(context, span) {
@@ -63,7 +63,7 @@ fn signature(context: &Context<'_>, n: u32, flags: u8, current: u16, fate: Optio
     let session = context.session;
     let model = session.record(n).model;
     let signs = match session.facts.names.get(model) {
-        Some(name) => is_anthropic_model(name),
+        Some(name) => context.request.agent.api_of(name) == Api::Anthropic,
         None => context.request.api == Api::Anthropic,
     };
     if signs {

@@ -14,7 +14,7 @@ use crate::record::facts::{BlockKind, block, flag};
 use crate::request::pairing::is_nameless;
 use crate::request::pairing::{Again, Call, NONE, Pairing, State};
 use crate::request::{CleanupPass, IdMap, Role};
-use crate::rules::legal::{self, Case, Does, IN_FLIGHT, NOTED, REFUSED, Treatment, Weight, recovered};
+use crate::rules::legal::{self, Case, Does, IN_FLIGHT, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::{Collector, Context, counted};
 
 /// The cases of one session, and what their words need.
@@ -136,7 +136,7 @@ impl Judged {
                             Some(_) => LEFT_BEHIND,
                             None => SENT_ALONE,
                         },
-                        Some(_) => recovered("{loader} drops the whole message"),
+                        Some(_) => healed("{loader} drops the whole message"),
                         None => REFUSED,
                     };
                     let case = Case::new(&INCOMPLETE_BLOCK, treatment, r.record, place);
