@@ -26,8 +26,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::chain::Mode;
 use crate::chain::format::FormatBy;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Rule};
+use crate::identity::AgentId;
 use crate::metrics::census::FieldVerdict;
 use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::usage::StoreUsage;
@@ -50,7 +50,7 @@ pub struct SessionAudit {
     /// The file's place in [`crate::store::Discovery::files`].
     pub file: u32,
     /// Whose it is.
-    pub dialect: Dialect,
+    pub dialect: AgentId,
     /// What it is.
     pub shape: Shape,
     /// How its loader reads it.

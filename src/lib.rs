@@ -9,7 +9,7 @@
 //!
 //! | room | what it answers |
 //! | --- | --- |
-//! | [`text`], [`dialect`], [`finding`], [`verdict`] | the words that every room uses; the two verdicts on a session |
+//! | [`text`], [`identity`], [`finding`], [`verdict`] | the words that every room uses; the two verdicts on a session |
 //! | [`store`] | where records lie: homes and layouts of each agent, files, physical lines, liveness |
 //! | [`record`] | what a line means: JSON as JavaScript reads it, and the facts of one record |
 //! | [`chain`] | how records hang together: each agent's own loader rule |
@@ -45,8 +45,8 @@ pub mod checkpoint;
 pub mod cli;
 #[cfg(feature = "repair")]
 pub mod commit;
-pub mod dialect;
 pub mod finding;
+pub mod identity;
 pub mod metrics;
 pub mod predict;
 pub mod record;

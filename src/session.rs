@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::chain::agent::Loader;
 use crate::chain::graph::Graph;
 use crate::chain::{Chain, Mode, Refusal};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
 use crate::record::{parse, reread};
@@ -37,7 +37,7 @@ pub struct Session {
     /// Its bytes.
     pub source: Source,
     /// Whose it is.
-    pub dialect: Dialect,
+    pub dialect: AgentId,
     /// What answers for that agent.
     pub agent: &'static dyn Loader,
     /// What it is.
@@ -88,7 +88,7 @@ impl Session {
         shape: Shape,
         meter: &Meter,
     ) -> io::Result<Self> {
-        let dialect = agent.dialect();
+        let dialect = agent.agent_id();
         if shape == Shape::Legacy {
             return Session::read_document(path, source, agent);
         }
@@ -111,7 +111,7 @@ impl Session {
         Ok(Session {
             path,
             source,
-            dialect: agent.dialect(),
+            dialect: agent.agent_id(),
             agent,
             shape: Shape::Legacy,
             facts,

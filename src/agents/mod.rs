@@ -1,7 +1,7 @@
 //! The agents: each answers in a folder of its own what the rooms below ask.
 
-use crate::dialect::Dialect;
 use crate::finding::Rule;
+use crate::identity::AgentId;
 use crate::record::facts::flag;
 use crate::repair::agent::Writer;
 use crate::rules::agent::Judged;
@@ -25,6 +25,15 @@ impl<T: Writer> Agent for T {}
 
 /// Every agent whose sessions are read here, in the order in which they are listed.
 pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+
+/// sid-code.
+pub const SID: AgentId = sid::home::ID;
+/// Claude Code.
+pub const CLAUDE: AgentId = claude::home::ID;
+/// pi.
+pub const PI: AgentId = pi::PI.id;
+/// OpenClaw.
+pub const OPENCLAW: AgentId = pi::OPENCLAW.id;
 
 static IN_STORES: [&dyn Home; ALL.len()] = {
     let mut homes: [&dyn Home; ALL.len()] = [ALL[0]; ALL.len()];
@@ -59,17 +68,17 @@ pub fn doc(rule: &Rule) -> Doc {
 
 /// The agent of this name.
 pub fn named(name: &str) -> Option<&'static dyn Agent> {
-    ALL.into_iter().find(|agent| agent.dialect().name() == name)
+    ALL.into_iter().find(|agent| agent.agent_id().name() == name)
 }
 
 /// What answers for an agent.
-pub fn of(dialect: Dialect) -> &'static dyn Agent {
-    ALL.into_iter().find(|agent| agent.dialect() == dialect).unwrap_or(ALL[0])
+pub fn of(dialect: AgentId) -> &'static dyn Agent {
+    ALL.into_iter().find(|agent| agent.agent_id() == dialect).unwrap_or(ALL[0])
 }
 
 /// What answers for the agent that reads a session of this shape. Whole-file sessions are one agent's, whatever was insisted
 /// on.
-pub fn reader(dialect: Dialect, shape: Shape) -> &'static dyn Agent {
+pub fn reader(dialect: AgentId, shape: Shape) -> &'static dyn Agent {
     if shape == Shape::Legacy { &sid::Sid } else { of(dialect) }
 }
 

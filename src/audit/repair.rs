@@ -31,8 +31,8 @@ use std::time::Duration;
 
 use crate::audit::mend::Mend;
 use crate::commit::{Fingerprint, Sha};
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Rule};
+use crate::identity::AgentId;
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{self, Fragment, Planned, State};
 use crate::repair::text::Splice;
@@ -115,7 +115,7 @@ pub struct FilePlan {
     /// The store that it must lie in, when there is one.
     pub within: Option<PathBuf>,
     /// Whose it is.
-    pub dialect: Dialect,
+    pub dialect: AgentId,
     /// What it is, before and after.
     pub subject: Subject,
     /// The hashes of its bytes before and after.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
 use crate::agents::{self, registry};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::report::out::{Colour, Out};
 use crate::rules::baseline::Baseline;
 use crate::rules::gate::{FailOn, Gate};
@@ -19,7 +19,7 @@ use crate::store::Source;
 pub struct Reading {
     /// Insist on whose sessions these are, instead of what layout and content say
     #[arg(long, value_name = "AGENT", value_parser = agent())]
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<AgentId>,
     /// Read this many files at once (default: one per core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
@@ -173,12 +173,12 @@ impl Output {
 }
 
 /// The name of an agent on the command line.
-fn agent() -> impl TypedValueParser<Value = Dialect> {
-    let identities = agents::ALL.iter().map(|agent| agent.dialect().identity());
+fn agent() -> impl TypedValueParser<Value = AgentId> {
+    let identities = agents::ALL.iter().map(|agent| agent.agent_id().identity());
     let names = identities.map(|identity| PossibleValue::new(identity.name).help(identity.about));
     PossibleValuesParser::new(names).try_map(|name| {
         let agent = agents::named(&name).ok_or("there is no such agent")?;
-        Ok::<_, &str>(agent.dialect())
+        Ok::<_, &str>(agent.agent_id())
     })
 }
 

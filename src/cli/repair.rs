@@ -277,7 +277,7 @@ fn outside_stores(journal: &Journal, discovery: &Discovery) -> Result<(), Failur
     let files = discovery.files.iter().filter(|file| is_session_or_index(file.kind));
     let folders: BTreeSet<(bool, &Path)> = files
         .filter_map(|file| discovery.folder(file))
-        .map(|folder| (folder.layout.dialect().is_some(), folder.path.as_path()))
+        .map(|folder| (folder.layout.agent_id().is_some(), folder.path.as_path()))
         .collect();
     // A folder with copies is no store; only right beside them the journal would be taken for one of them.
     let beside = |folder: &Path| journal.root().parent().is_some_and(|parent| parent == folder);

@@ -11,7 +11,7 @@ use super::records::{Ends, Tally};
 use super::self_check::Law;
 use super::usage::{Definition, SessionUsage};
 use crate::checkpoint::agent::FileLayer;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::record::facts::Record;
 use crate::session::Session;
 use crate::store::Source;
@@ -19,7 +19,7 @@ use crate::store::Source;
 /// What this room has to know of an agent.
 pub trait Metering: FileLayer {
     /// The agent whose records it writes: under its name the fields and responses of both are counted.
-    fn counted_as(&self) -> Dialect;
+    fn counted_as(&self) -> AgentId;
 
     /// What its records are expected to hold, as `catalogue/README.md` tells the form.
     fn catalogue(&self) -> &'static str;

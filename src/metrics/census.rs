@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::agent::Metering;
 use super::catalogue::{Catalogue, Condition, Counted, Expected, Kind};
 use super::records::{Counts, Tally};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::record::facts::Id;
 use crate::session::{Session, Shape};
 
@@ -102,7 +102,7 @@ impl AgentCensus {
 /// Records of one session that say that files were changed, until it is known whether a snapshot of it is stored.
 #[derive(Clone, Debug)]
 struct Changes {
-    agent: Dialect,
+    agent: AgentId,
     /// Hashes of every id that the session is known by: a snapshot is stored under that of the process.
     ids: Box<[u64]>,
     records: u64,
@@ -111,7 +111,7 @@ struct Changes {
 /// What the files of a store hold.
 #[derive(Clone, Debug, Default)]
 pub struct Census {
-    agents: BTreeMap<Dialect, AgentCensus>,
+    agents: BTreeMap<AgentId, AgentCensus>,
     changes: Vec<Changes>,
     snapshotted: HashSet<u64>,
 }
@@ -174,7 +174,7 @@ impl Census {
     }
 
     /// What the files of an agent hold.
-    pub fn agent(&self, dialect: Dialect) -> Option<&AgentCensus> {
+    pub fn agent(&self, dialect: AgentId) -> Option<&AgentCensus> {
         self.agents.get(&dialect)
     }
 
@@ -238,7 +238,7 @@ impl Verdict {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldVerdict {
     /// The agent.
-    pub dialect: Dialect,
+    pub dialect: AgentId,
     /// What it is about.
     pub kind: Kind,
     /// The path.
@@ -257,7 +257,7 @@ pub struct FieldVerdict {
     pub how: Option<Box<str>>,
 }
 
-fn verdict(dialect: Dialect, agent: &AgentCensus, entry: &Expected, occurrences: u64) -> FieldVerdict {
+fn verdict(dialect: AgentId, agent: &AgentCensus, entry: &Expected, occurrences: u64) -> FieldVerdict {
     let cause_count = entry.counted.as_ref().map(|counted| agent.causes(counted));
     let unread = unread(agent);
     // A field is looked for on records that were read: what was not read takes nothing from the count of those.

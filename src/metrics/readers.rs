@@ -249,13 +249,13 @@ fn read(bytes: &mut &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
     use crate::store::Source;
     use crate::store::meter::Meter;
 
     fn session(text: &str) -> Session {
         let source = Source::from_bytes(text.as_bytes());
-        Session::read("x".into(), source, crate::agents::of(Dialect::Sid), Shape::Main, &Meter::default()).unwrap()
+        Session::read("x".into(), source, crate::agents::of(crate::agents::SID), Shape::Main, &Meter::default())
+            .unwrap()
     }
 
     const USER: &str = r#"{"type":"user_message","message":{"role":"user","content":[{"type":"text","text":"a"}]}}"#;

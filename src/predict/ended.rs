@@ -87,7 +87,7 @@ fn registration<'a>(session: &Session, around: Around<'a>, last: &str) -> Option
     let ours = |r: &&Registration| {
         let named = r.session_id.as_deref().is_some_and(|id| ids.contains(id));
         r.damaged.is_none()
-            && r.agent == session.agent.dialect()
+            && r.agent == session.agent.agent_id()
             && (named || r.file.as_deref() == Some(&*session.path))
     };
     let lives = |state: State| match state {

@@ -81,12 +81,11 @@ fn block(item: &Value<'_>, keys: &Keys<BlockField>, content: bool) -> BlockView 
 #[cfg(test)]
 mod tests {
     use crate::agents;
-    use crate::dialect::Dialect;
 
     #[test]
     fn kinds_and_sizes_but_no_text_unless_asked() {
         let record = br#"{"message":{"content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"t1","name":"Bash","input":{"a":1}}]}}"#;
-        let blocks = |record: &[u8], content| super::blocks(record, agents::of(Dialect::Claude), content);
+        let blocks = |record: &[u8], content| super::blocks(record, agents::of(crate::agents::CLAUDE), content);
         let seen = blocks(record, false);
         assert_eq!(seen.iter().map(|b| b.kind.as_str()).collect::<Vec<_>>(), ["text", "tool_use"]);
         assert_eq!(

@@ -153,10 +153,9 @@ pub fn joined(lines: &[&[u8]], agent: &dyn Records, scratch: &mut Scratch) -> Op
 mod tests {
     use super::*;
     use crate::agents;
-    use crate::dialect::Dialect;
 
     fn agent() -> &'static dyn Records {
-        agents::of(Dialect::Claude)
+        agents::of(crate::agents::CLAUDE)
     }
 
     fn parts(line: &[u8]) -> (BadKind, Vec<(usize, usize, bool)>) {

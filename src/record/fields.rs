@@ -272,11 +272,11 @@ fn named(key: &[u8]) -> String {
 mod tests {
     use super::*;
     use crate::agents;
-    use crate::dialect::Dialect;
+    use crate::identity::AgentId;
     use crate::record::facts::Facts;
     use crate::record::read::{At, RecordReader};
 
-    fn facts(dialect: Dialect, lines: &[&str]) -> Facts {
+    fn facts(dialect: AgentId, lines: &[&str]) -> Facts {
         let (mut facts, mut reader) = (Facts::default(), RecordReader::new(agents::of(dialect)));
         for (n, line) in lines.iter().enumerate() {
             let at = At { line: n as u32 + 1, offset: 0, exact: true };
@@ -290,7 +290,7 @@ mod tests {
     fn fields_are_counted_by_type_and_block() {
         let call = r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":{"x":1}}],"usage":{"input_tokens":1}},"uuid":"u"}"#;
         let two = r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"tool_result","tool_use_id":"b","is_error":true}]},"uuid":"v"}"#;
-        let facts = facts(Dialect::Claude, &[call, two, two, r#"{"a":1,"type":"user","a":2}"#]);
+        let facts = facts(crate::agents::CLAUDE, &[call, two, two, r#"{"a":1,"type":"user","a":2}"#]);
         let get = |path: &str| facts.fields.get(path);
         assert_eq!(get("user.message.content[tool_result].tool_use_id"), 4);
         assert_eq!(get("user.message.content[tool_result].is_error"), 2);
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn metadata_is_named_by_its_key() {
         let line = r#"{"type":"metadata","key":"usage_stats","value":{"totalCostUSD":1,"modelUsage":{"a.b":{"requests":1},"c":{"requests":2}}}}"#;
-        let facts = facts(Dialect::Sid, &[line, line]);
+        let facts = facts(crate::agents::SID, &[line, line]);
         assert_eq!(facts.fields.get("usage_stats.modelUsage.*.requests"), 2);
         assert_eq!(facts.fields.get("usage_stats.totalCostUSD"), 2);
         assert_eq!(facts.fields.get("metadata.key"), 2);
@@ -338,7 +338,7 @@ mod tests {
     fn a_file_of_ever_new_keys_is_counted_all_the_same() {
         let lines: Vec<String> = (0..5000).map(|n| format!(r#"{{"type":"user","k{n}":1,"same":2}}"#)).collect();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let facts = facts(Dialect::Claude, &lines);
+        let facts = facts(crate::agents::CLAUDE, &lines);
         assert_eq!(facts.fields.get("user.same"), 5000);
         assert_eq!(facts.fields.iter().count() as u64 + facts.fields.unnamed, 5000 + 2);
     }

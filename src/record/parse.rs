@@ -513,10 +513,10 @@ fn white_suffix(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
+    use crate::identity::AgentId;
     use proptest::prelude::*;
 
-    fn read_as(dialect: Dialect, text: &[u8]) -> Facts {
+    fn read_as(dialect: AgentId, text: &[u8]) -> Facts {
         read(&Source::from_bytes(text), crate::agents::of(dialect), &Meter::default()).unwrap()
     }
 
@@ -574,13 +574,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_strict_reader_stops_where_serde_json_does(text in lines()) {
-            let facts = read_as(Dialect::Pi, &text);
+            let facts = read_as(crate::agents::PI, &text);
             prop_assert_eq!(facts.strict_stop, strictly(&text));
         }
 
         #[test]
         fn a_text_search_finds_what_it_finds(text in lines(), n in 0..3) {
-            let dialect = [Dialect::Pi, Dialect::Claude, Dialect::Sid][n as usize];
+            let dialect = [crate::agents::PI, crate::agents::CLAUDE, crate::agents::SID][n as usize];
             let facts = read_as(dialect, &text);
             prop_assert_eq!(facts.raw.hits, memchr::memmem::find_iter(&text, TOOL_RESULT).count() as u64);
             prop_assert!(facts.raw.record_level <= facts.raw.hits);
@@ -590,7 +590,7 @@ mod tests {
     #[test]
     fn a_records_own_type_is_told_apart() {
         let text = PIECES[..5].join("\n");
-        let raw = read_as(Dialect::Sid, text.as_bytes()).raw;
+        let raw = read_as(crate::agents::SID, text.as_bytes()).raw;
         assert_eq!((raw.hits, raw.record_level), (4, 1));
     }
 }

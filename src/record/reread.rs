@@ -176,14 +176,13 @@ impl<'a> Reread<'a> {
 mod tests {
     use super::*;
     use crate::agents;
-    use crate::dialect::Dialect;
 
     #[test]
     fn every_stretch_is_that_of_the_file_whatever_was_read_before() {
         let bytes: Vec<u8> =
             (0..3 * WINDOW as u32 + 777).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         let source = Source::from_bytes(bytes.clone());
-        let mut again = Reread::new(&source, agents::of(Dialect::Claude));
+        let mut again = Reread::new(&source, agents::of(crate::agents::CLAUDE));
         let mut at = 1_u64;
         for n in 0..20_000_u64 {
             // Forward in small steps, with jumps in between.

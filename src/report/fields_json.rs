@@ -9,7 +9,7 @@ use super::envelope::{Each, Head};
 use super::json;
 use super::scan_json::{ErrorJson, RootJson, roots};
 use crate::audit::fields::Answers;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::metrics::census::FieldVerdict;
 use crate::metrics::paths::{PathCount, TYPES};
 
@@ -65,7 +65,7 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
 
 #[derive(Serialize)]
 struct FieldJson<'a> {
-    agent: Dialect,
+    agent: AgentId,
     kind: &'static str,
     path: &'a str,
     cause: &'a str,

@@ -16,8 +16,8 @@ use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::recover::Evidence;
 use crate::commit::Sha;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
+use crate::identity::AgentId;
 use crate::repair::checkpoints::IndexState;
 use crate::repair::plan::{Planned, State};
 use crate::rules::baseline::Baseline;
@@ -199,7 +199,7 @@ struct AccountJson<'a> {
 }
 
 impl<'a> AccountJson<'a> {
-    fn session(state: &'a State, dialect: Dialect, sha256: Sha) -> Self {
+    fn session(state: &'a State, dialect: AgentId, sha256: Sha) -> Self {
         AccountJson {
             resume: Some(ResumeJson::of(&state.resume, state.mode, dialect)),
             api: Some(ApiJson::of(state.api, &state.api_rules)),

@@ -17,8 +17,8 @@ use crate::audit::layers::IndexAudit;
 use crate::audit::{self, Extra, Scan, SessionAudit};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
-use crate::dialect::Dialect;
 use crate::finding::Rule;
+use crate::identity::AgentId;
 use crate::metrics::census::FieldVerdict;
 use crate::rules::baseline::Baseline;
 use crate::session::{Shape, ids};
@@ -149,7 +149,7 @@ fn write_line(
 pub struct RootJson<'a> {
     #[serde(flatten)]
     path: PathField,
-    dialect: Option<Dialect>,
+    dialect: Option<AgentId>,
     versions: Vec<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
@@ -190,7 +190,7 @@ impl<'a> ErrorJson<'a> {
 struct SessionJson<'a> {
     #[serde(flatten)]
     path: PathField,
-    dialect: Dialect,
+    dialect: AgentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -332,7 +332,7 @@ impl ResumeJson {
     }
 
     /// Of a verdict, with how it was read and by whom.
-    pub fn of(resume: &Resume, mode: Mode, dialect: Dialect) -> Self {
+    pub fn of(resume: &Resume, mode: Mode, dialect: AgentId) -> Self {
         let looked_for = |n: u32| (n != u32::MAX).then_some(n);
         let lawful = resume.lawful;
         ResumeJson {
@@ -428,7 +428,7 @@ struct TotalsJson<'a> {
 struct ZeroFieldJson<'a> {
     path: &'a str,
     kind: &'static str,
-    agent: Dialect,
+    agent: AgentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause_count: Option<u64>,
     verdict: &'static str,

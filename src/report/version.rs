@@ -17,7 +17,7 @@ fn text() -> String {
         None => "no commit: built from sources without their history".to_owned(),
     };
     let mut text = format!("{}\n{commit}\n", env!("CARGO_PKG_VERSION"));
-    for identity in agents::ALL.iter().map(|agent| agent.dialect().identity()) {
+    for identity in agents::ALL.iter().map(|agent| agent.agent_id().identity()) {
         text.push_str(&format!("{}: {}; judged by {}\n", identity.agent, identity.formats, identity.loader));
     }
     text.push_str(&format!("JSON contract: version {}", super::envelope::VERSION));

@@ -4,8 +4,8 @@
 //! or not decidable is one finding an agent; what was lost on the way is one a field, because each has its own way to look
 //! for. A part of a store (one session, a project's folder) is not judged: its zeros say nothing.
 
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
+use crate::identity::AgentId;
 use crate::metrics::census::{FieldVerdict, Verdict};
 use crate::store::{Discovery, Root};
 
@@ -21,7 +21,7 @@ const NAMED: usize = 20;
 pub fn check_store(
     verdicts: &[FieldVerdict],
     discovery: &Discovery,
-    counted_as: impl Fn(Dialect) -> Dialect,
+    counted_as: impl Fn(AgentId) -> AgentId,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut rest = verdicts;

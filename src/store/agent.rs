@@ -9,15 +9,15 @@ use super::classify::{FileKind, Named, Names};
 use super::handle::{EntryKind, Handle};
 use super::layout::Part;
 use super::probe::Probe;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// What this room has to know of an agent.
 pub trait Home: fmt::Debug + Send + Sync {
     /// Which agent it is.
-    fn dialect(&self) -> Dialect;
+    fn agent_id(&self) -> AgentId;
 
     /// Whose records it writes: its own, or those of the agent that it is built on.
-    fn records_of(&self) -> Dialect;
+    fn records_of(&self) -> AgentId;
 
     /// Where its home is when nobody names one; none when it is read only where it is named.
     fn default_home(&self) -> Option<&'static DefaultHome>;
@@ -89,8 +89,8 @@ impl Homes {
     }
 
     /// What answers for an agent.
-    pub fn of(self, dialect: Dialect) -> Option<&'static dyn Home> {
-        self.iter().find(|home| home.dialect() == dialect)
+    pub fn of(self, dialect: AgentId) -> Option<&'static dyn Home> {
+        self.iter().find(|home| home.agent_id() == dialect)
     }
 
     /// Whether a name without its ending is an id in a form that one of them gives.
@@ -104,7 +104,7 @@ impl Homes {
     }
 
     /// Whether a person who insists on the second agent may mean what is the first one's: they write the same records.
-    pub fn agree(self, own: Dialect, insist: Option<Dialect>) -> bool {
+    pub fn agree(self, own: AgentId, insist: Option<AgentId>) -> bool {
         let records = |of| self.of(of).map(Home::records_of);
         insist.is_none_or(|asked| own == asked || records(own) == records(asked))
     }

@@ -225,7 +225,7 @@ mod tests {
         fn any_bytes_are_a_name(name: Vec<u8>, tail in "( |\\(|\\)|-|[0-9a-f]|copy|\\.jsonl|\\.json|@v|agent-){0,12}") {
             use Part::{Backups, Home, Project, Registry, Sessions, Subagents};
             let parts = || [Home, Sessions, Project, Subagents, Backups, Registry].into_iter();
-            let of = |home: &'static dyn super::super::agent::Home| parts().map(|part| Layout::Of(home.dialect(), part));
+            let of = |home: &'static dyn super::super::agent::Home| parts().map(|part| Layout::Of(home.agent_id(), part));
             for name in [&name[..], tail.as_bytes(), &[&name[..], tail.as_bytes()].concat()] {
                 for layout in HOMES.iter().flat_map(of).chain([Layout::Plain]) {
                     by_name(layout, name, &Names(&[name]), true, HOMES);

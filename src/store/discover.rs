@@ -15,7 +15,7 @@ use super::layout::Layout;
 use super::name::FileName;
 use super::source::Source;
 use super::walk::Walk;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// A place where reading begins.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Root {
     /// Where reading begins: the same, or the home that lies in it.
     pub path: PathBuf,
     /// The agent, if layout, content or the person tell.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<AgentId>,
     /// What it is.
     pub layout: Layout,
     /// The home in which it lies, for rules that look at what lies beside a session.
@@ -61,7 +61,7 @@ pub struct FileEntry {
     /// What it is.
     pub kind: FileKind,
     /// Whose it is. None only for [`FileKind::Other`], and for a file that a person passed and nothing tells.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<AgentId>,
 }
 
 /// Everything that was found below what a person passed.
@@ -137,7 +137,7 @@ impl Discovery {
 ///
 /// `insist` overrides what layout and content say about the agent; a layout of another agent then counts as a plain
 /// folder.
-pub fn discover(paths: &[PathBuf], insist: Option<Dialect>, env: &Environment, agents: Homes) -> Discovery {
+pub fn discover(paths: &[PathBuf], insist: Option<AgentId>, env: &Environment, agents: Homes) -> Discovery {
     let mut walk = Walk::new(insist, env, agents);
     let planned: Vec<_> = paths.iter().map(|path| walk.plan(path)).collect();
     // files first: what was named is not found a second time in a folder

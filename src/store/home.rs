@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use super::agent::{Home, HomeName, Homes, Look};
 use super::handle::Handle;
 use super::layout::{Layout, Part};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// What of the process's environment decides where stores lie; given, so that tests need not change the process.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Environment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HomeCandidate {
     /// The agent.
-    pub dialect: Dialect,
+    pub dialect: AgentId,
     /// The folder.
     pub path: PathBuf,
     /// What names it: the variable, or `default`.
@@ -63,7 +63,7 @@ pub fn default_homes(homes: Homes, env: &Environment) -> Vec<HomeCandidate> {
             Some(value) => (value.to_owned(), usual.variable),
             None => (user.join(usual.below), "default"),
         };
-        Some(HomeCandidate { dialect: home.dialect(), exists: path.is_dir(), path, why })
+        Some(HomeCandidate { dialect: home.agent_id(), exists: path.is_dir(), path, why })
     };
     homes.iter().filter_map(candidate).collect()
 }
@@ -81,7 +81,7 @@ fn untilde(path: &Path, home: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Recogniser {
     homes: Homes,
-    own: Vec<(PathBuf, Dialect)>,
+    own: Vec<(PathBuf, AgentId)>,
 }
 
 impl Recogniser {
@@ -94,12 +94,12 @@ impl Recogniser {
     /// The home that this folder is.
     pub(crate) fn home(&self, path: &Path, handle: &Handle) -> Option<Layout> {
         let named = |home: &&dyn Home| home.home_names().iter().any(|name| path.ends_with(name.path));
-        let by_name = self.homes.iter().find(named).map(|home| home.dialect());
+        let by_name = self.homes.iter().find(named).map(|home| home.agent_id());
         let dialect = by_name.or_else(|| self.by_variable(path)).or_else(|| self.by_content(handle))?;
         Some(Layout::Of(dialect, Part::Home))
     }
 
-    fn by_variable(&self, path: &Path) -> Option<Dialect> {
+    fn by_variable(&self, path: &Path) -> Option<AgentId> {
         if self.own.is_empty() {
             return None;
         }
@@ -108,9 +108,9 @@ impl Recogniser {
     }
 
     /// What lies in a home tells whose it is.
-    fn by_content(&self, handle: &Handle) -> Option<Dialect> {
+    fn by_content(&self, handle: &Handle) -> Option<AgentId> {
         let look = Look(handle);
-        let signs = self.homes.iter().filter_map(|home| Some((home.home_sign(&look)?, home.dialect())));
+        let signs = self.homes.iter().filter_map(|home| Some((home.home_sign(&look)?, home.agent_id())));
         signs.min_by_key(|(sure, _)| std::cmp::Reverse(*sure)).map(|(_, dialect)| dialect)
     }
 
@@ -146,7 +146,7 @@ impl Recogniser {
     /// The homes that lie in a folder under their own names and hold something: what a person means who passes a home
     /// directory. A project's own folder for its agent, with settings only, is none.
     pub(crate) fn inside(&self, folder: &Path) -> Vec<(PathBuf, Layout)> {
-        let named = |home: &'static dyn Home| home.home_names().iter().map(move |name| (home.dialect(), name));
+        let named = |home: &'static dyn Home| home.home_names().iter().map(move |name| (home.agent_id(), name));
         let each = self.homes.iter().flat_map(named);
         let there = |home: &PathBuf, name: &HomeName| name.parts.iter().any(|part| home.join(part).is_dir());
         each.flat_map(|(dialect, name)| {

@@ -15,7 +15,7 @@ use super::handle::{EntryKind, Handle};
 use super::layout::Layout;
 use super::sniff::{Seen, Shape, recognise, sniff, sniff_document};
 use super::source::Source;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// How many files beside one that holds nothing are asked whose they are.
 const NEIGHBOURS: usize = 16;
@@ -28,14 +28,14 @@ const BLANK: u64 = 64 * 1024;
 pub(super) struct LookedFor {
     pub(super) agents: Homes,
     /// The agent on which a person insists.
-    pub(super) insist: Option<Dialect>,
+    pub(super) insist: Option<AgentId>,
 }
 
 /// What a passed file is.
 pub(super) struct Passed {
     pub(super) kind: FileKind,
     /// The agent, if content or place tell.
-    pub(super) dialect: Option<Dialect>,
+    pub(super) dialect: Option<AgentId>,
 }
 
 /// What a passed file is: what its place and its content say.
@@ -53,10 +53,10 @@ pub(super) fn passed(
     if bytes.ends_with(b".json") {
         let by_name = || {
             let of_session = agents.is_named_by_id(folder);
-            agents.iter().find_map(|home| Some((home.dialect(), home.document_name(bytes, of_session)?)))
+            agents.iter().find_map(|home| Some((home.agent_id(), home.document_name(bytes, of_session)?)))
         };
         let told = match (by_place, sniff_document(source, agents)?) {
-            (Named::Is(kind), None) => return Ok(Passed { kind, dialect: layout.dialect() }),
+            (Named::Is(kind), None) => return Ok(Passed { kind, dialect: layout.agent_id() }),
             (_, told) => told.or_else(by_name),
         };
         let foreign = Passed { kind: FileKind::Foreign, dialect: None };
@@ -73,7 +73,7 @@ pub(super) fn passed(
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
         _ => {
             let seen = recognise(source, insist, agents)?;
-            let dialect = agreed(seen.shape.dialect(), layout, agents);
+            let dialect = agreed(seen.shape.agent_id(), layout, agents);
             if is_blank(bytes, source)? {
                 let (mut beside, _) = handle.list(usize::MAX);
                 beside.retain(|entry| entry.kind == EntryKind::File);
@@ -88,7 +88,7 @@ pub(super) fn passed(
             return Ok(Passed { kind, dialect });
         }
     };
-    Ok(Passed { kind, dialect: agreed(sniff(source, agents)?.dialect(), layout, agents) })
+    Ok(Passed { kind, dialect: agreed(sniff(source, agents)?.agent_id(), layout, agents) })
 }
 
 /// What a file is of which only the records tell; none when no record does. A text may quote one: then its name does not
@@ -132,14 +132,14 @@ pub(super) fn found(
         },
         Named::AskAny => 'told: {
             let source = handle.open_file(name)?;
-            let seen = recognise(&source, insist.or(layout.dialect()), agents)?;
-            let told = seen.shape.dialect();
+            let seen = recognise(&source, insist.or(layout.agent_id()), agents)?;
+            let told = seen.shape.agent_id();
             let kind = match by_records(seen, bytes, agents) {
                 Some(FileKind::History) => FileKind::History,
                 Some(_) if names.has_original_of(bytes) => FileKind::SyncCopy,
                 Some(kind) => kind,
                 None if is_blank(bytes, &source)? => {
-                    let known = insist.or(layout.dialect());
+                    let known = insist.or(layout.agent_id());
                     let passed = empty(known.or_else(|| neighbours(handle, bytes, names.0.iter().copied(), agents)));
                     break 'told (passed.kind, passed.dialect);
                 }
@@ -152,14 +152,14 @@ pub(super) fn found(
             None => return Ok(None),
         },
     };
-    let dialect = insist.or(layout.dialect()).or(told);
+    let dialect = insist.or(layout.agent_id()).or(told);
     Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, dialect }))
 }
 
 /// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. Agents that write the
 /// same records are told apart by the place only.
-fn agreed(told: Option<Dialect>, layout: Layout, agents: Homes) -> Option<Dialect> {
-    match (told, layout.dialect()) {
+fn agreed(told: Option<AgentId>, layout: Layout, agents: Homes) -> Option<AgentId> {
+    match (told, layout.agent_id()) {
         (Some(told), Some(place)) if agents.agree(told, Some(place)) => Some(place),
         (told, place) => told.or(place),
     }
@@ -175,7 +175,7 @@ fn document(told: Document) -> FileKind {
 
 /// Whether the folder's agent has such names for subagents' transcripts beside sessions.
 fn has_side_name(layout: Layout, agents: Homes, stem: &[u8], names: &Names<'_>) -> bool {
-    layout.dialect().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.has_side_name(stem, names))
+    layout.agent_id().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.has_side_name(stem, names))
 }
 
 /// Whether a `.jsonl` holds nothing.
@@ -185,7 +185,7 @@ fn is_blank(name: &[u8], source: &Source) -> io::Result<bool> {
 }
 
 /// A file that holds nothing, with the agent that it would be of.
-fn empty(dialect: Option<Dialect>) -> Passed {
+fn empty(dialect: Option<AgentId>) -> Passed {
     Passed { kind: if dialect.is_some() { FileKind::Main } else { FileKind::Foreign }, dialect }
 }
 
@@ -195,14 +195,14 @@ fn neighbours<'n>(
     name: &[u8],
     beside: impl Iterator<Item = &'n [u8]>,
     agents: Homes,
-) -> Option<Dialect> {
+) -> Option<AgentId> {
     let others = beside.filter(|other| *other != name && other.ends_with(b".jsonl")).take(NEIGHBOURS);
     let told = others.filter_map(|other| {
         // A name that is no text is no agent's.
         let source = handle.open_file(OsStr::new(std::str::from_utf8(other).ok()?)).ok()?;
-        sniff(&source, agents).ok()?.dialect()
+        sniff(&source, agents).ok()?.agent_id()
     });
-    let mut told: Vec<Dialect> = told.collect();
+    let mut told: Vec<AgentId> = told.collect();
     told.sort_unstable();
     told.dedup();
     if let [dialect] = told[..] { Some(dialect) } else { None }

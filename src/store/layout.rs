@@ -5,7 +5,7 @@
 //! session store (plugins, caches, logs) are no part: they are counted and not entered.
 
 use super::agent::Homes;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// What a folder is, or what a root was.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,7 +17,7 @@ pub enum Layout {
     /// A folder of no agent's layout; what its files are is decided by their content.
     Plain,
     /// A part of that agent's store.
-    Of(Dialect, Part),
+    Of(AgentId, Part),
 }
 
 /// A part of an agent's store. No agent has all of them.
@@ -65,7 +65,7 @@ pub enum Part {
 
 impl Layout {
     /// The agent whose layout it is; none for what no agent laid out.
-    pub fn dialect(self) -> Option<Dialect> {
+    pub fn agent_id(self) -> Option<AgentId> {
         match self {
             Layout::Stdin | Layout::File | Layout::Plain => None,
             Layout::Of(dialect, _) => Some(dialect),
@@ -90,7 +90,7 @@ impl Layout {
         match self {
             Layout::Stdin | Layout::File => None,
             Layout::Plain => {
-                let stray = homes.iter().find_map(|home| Some(Layout::Of(home.dialect(), home.stray_folder(name)?)));
+                let stray = homes.iter().find_map(|home| Some(Layout::Of(home.agent_id(), home.stray_folder(name)?)));
                 Some(stray.unwrap_or(Layout::Plain))
             }
             Layout::Of(dialect, part) => {
@@ -101,7 +101,7 @@ impl Layout {
     }
 
     /// Whether a person who insists on that agent may still have this layout: some agents write the same records.
-    pub(super) fn agrees_with(self, insist: Option<Dialect>, homes: Homes) -> bool {
-        self.dialect().is_none_or(|own| homes.agree(own, insist))
+    pub(super) fn agrees_with(self, insist: Option<AgentId>, homes: Homes) -> bool {
+        self.agent_id().is_none_or(|own| homes.agree(own, insist))
     }
 }

@@ -18,7 +18,7 @@ use super::discover::Discovery;
 use super::handle::{EntryKind, Handle};
 use super::layout::{Layout, Part};
 use super::source::Source;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// Whether a registered process lives.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,7 +39,7 @@ pub struct Registration {
     /// Where it stands.
     pub path: PathBuf,
     /// Whose registry it is.
-    pub agent: Dialect,
+    pub agent: AgentId,
     /// The process.
     pub pid: Option<i64>,
     /// The session, or with some agents the process's own first one.
@@ -92,12 +92,12 @@ const TOLERANCE_MS: i64 = 5 * 60 * 1000;
 pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf, String)>) {
     let (mut found, mut errors) = (Vec::new(), Vec::new());
     let agents = discovery.agents;
-    let mut stores: Vec<(&Path, Dialect)> = discovery
+    let mut stores: Vec<(&Path, AgentId)> = discovery
         .folders
         .iter()
         .filter_map(|folder| {
             let root = discovery.roots.get(folder.root as usize)?;
-            Some((root.store.as_deref()?, folder.layout.dialect()?))
+            Some((root.store.as_deref()?, folder.layout.agent_id()?))
         })
         .collect();
     stores.sort_unstable();
@@ -244,7 +244,7 @@ fn parse(path: PathBuf, file: Option<PathBuf>, agent: &dyn Home, bytes: &[u8]) -
     let keys = agent.registration();
     let mut entry = Registration {
         path,
-        agent: agent.dialect(),
+        agent: agent.agent_id(),
         pid: None,
         session_id: None,
         file,
@@ -304,8 +304,8 @@ mod tests {
     use super::*;
     use crate::agents;
 
-    fn of(agent: Dialect, text: &str) -> Registration {
-        let session = (agent == Dialect::Openclaw).then(|| PathBuf::from("/s/a.jsonl"));
+    fn of(agent: AgentId, text: &str) -> Registration {
+        let session = (agent == crate::agents::OPENCLAW).then(|| PathBuf::from("/s/a.jsonl"));
         parse(PathBuf::from("/s/a.jsonl.lock"), session, agents::of(agent), text.as_bytes())
     }
 
@@ -323,8 +323,9 @@ mod tests {
         let own = i64::from(std::process::id());
         assert_eq!(pid_alive(own), State::Alive);
         assert_eq!(pid_alive(1), State::Alive);
-        let entry =
-            |started: &str| of(Dialect::Sid, &format!(r#"{{"sessionId":"a","pid":{own},"startedAt":{started}}}"#));
+        let entry = |started: &str| {
+            of(crate::agents::SID, &format!(r#"{{"sessionId":"a","pid":{own},"startedAt":{started}}}"#))
+        };
         assert_eq!(entry("99999999999999").state, State::Alive);
         if cfg!(target_os = "linux") {
             assert_eq!(entry("1000").state, State::Recycled);
@@ -341,14 +342,14 @@ mod tests {
         for text in
             ["", "{", "[]", "null", "{}", r#"{"pid":1}"#, r#"{"sessionId":"a"}"#, r#"{"sessionId":"a","pid":"1"}"#]
         {
-            let entry = of(Dialect::Sid, text);
+            let entry = of(crate::agents::SID, text);
             assert!(entry.damaged.is_some() && !entry.may_live(), "{text}");
         }
     }
 
     #[test]
     fn a_lock_names_its_file() {
-        let lock = of(Dialect::Openclaw, r#"{"pid":1,"createdAt":"2026-03-04T05:06:07.000Z","starttime":1}"#);
+        let lock = of(crate::agents::OPENCLAW, r#"{"pid":1,"createdAt":"2026-03-04T05:06:07.000Z","starttime":1}"#);
         assert_eq!(lock.file.as_deref(), Some(Path::new("/s/a.jsonl")));
         assert_eq!(lock.started_at, Some(1_772_600_767_000));
         assert_eq!(lock.damaged, None);
@@ -356,8 +357,11 @@ mod tests {
 
     #[test]
     fn a_session_is_live_by_any_of_its_ids() {
-        let entry =
-            Registration { state: State::Alive, damaged: None, ..of(Dialect::Sid, r#"{"sessionId":"p","pid":1}"#) };
+        let entry = Registration {
+            state: State::Alive,
+            damaged: None,
+            ..of(crate::agents::SID, r#"{"sessionId":"p","pid":1}"#)
+        };
         let all = [entry];
         assert!(live(Path::new("/x"), &["s", "p"], &all).is_some());
         assert!(live(Path::new("/x"), &["s"], &all).is_none());

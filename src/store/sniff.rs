@@ -10,7 +10,7 @@ use std::io;
 use super::agent::{Document, Homes, Told};
 use super::probe::Probe;
 use super::source::Source;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// How much of a file is looked at before all of it is.
 const SNIFFED: usize = 64 * 1024;
@@ -25,7 +25,7 @@ const TRIES: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// This, of that agent. Of agents that write the same records it is the first; only the layout tells them apart.
-    Of(Dialect, Told),
+    Of(AgentId, Told),
     /// Whole JSON records, of no agent that is known here.
     Foreign,
     /// Nothing that could be read: empty, blank, or damaged beyond recognition.
@@ -34,7 +34,7 @@ pub enum Shape {
 
 impl Shape {
     /// The agent, where it tells: the history of prompts looks the same in several.
-    pub fn dialect(self) -> Option<Dialect> {
+    pub fn agent_id(self) -> Option<AgentId> {
         match self {
             Shape::Of(dialect, told) if told != Told::History => Some(dialect),
             _ => None,
@@ -42,8 +42,8 @@ impl Shape {
     }
 
     /// Whether a person who insists on that agent means such records.
-    fn is_of(self, wanted: Option<Dialect>, homes: Homes) -> bool {
-        match self.dialect() {
+    fn is_of(self, wanted: Option<AgentId>, homes: Homes) -> bool {
+        match self.agent_id() {
             Some(own) => homes.agree(own, wanted),
             None => wanted.is_none(),
         }
@@ -74,7 +74,7 @@ pub fn sniff(source: &Source, homes: Homes) -> io::Result<Shape> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn recognise(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::Result<Seen> {
+pub fn recognise(source: &Source, wanted: Option<AgentId>, homes: Homes) -> io::Result<Seen> {
     let seen = head(source, wanted, homes)?;
     let other_program = seen.shape == Shape::Foreign && wanted.is_none();
     if seen.by_record || other_program || source.size() <= SNIFFED as u64 {
@@ -91,7 +91,7 @@ pub fn recognise(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::
     Ok(seen)
 }
 
-fn head(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::Result<Seen> {
+fn head(source: &Source, wanted: Option<AgentId>, homes: Homes) -> io::Result<Seen> {
     let size = source.size();
     let head = source.read_range(0, FIRST_LOOK as u64)?;
     let whole = head.len() as u64 >= size;
@@ -104,7 +104,7 @@ fn head(source: &Source, wanted: Option<Dialect>, homes: Homes) -> io::Result<Se
     Ok(seen(&head, whole, wanted, homes))
 }
 
-fn seen(head: &[u8], whole: bool, wanted: Option<Dialect>, homes: Homes) -> Seen {
+fn seen(head: &[u8], whole: bool, wanted: Option<AgentId>, homes: Homes) -> Seen {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let (mut record, mut sign, mut foreign) = (None, None, false);
     let (mut objects, mut others) = (0, 0);
@@ -158,13 +158,13 @@ fn record_within(line: &[u8], homes: Homes) -> Option<Shape> {
 
 /// What a record is. A row of the history is one only where no agent has it for more.
 fn shape(record: &Probe, homes: Homes) -> Option<Shape> {
-    let told = homes.iter().filter_map(|home| Some((home.dialect(), home.recognises(record)?)));
+    let told = homes.iter().filter_map(|home| Some((home.agent_id(), home.recognises(record)?)));
     told.min_by_key(|(_, told)| *told == Told::History).map(|(dialect, told)| Shape::Of(dialect, told))
 }
 
 /// The same signs in bytes that are no whole record.
 fn sign_of(line: &[u8], homes: Homes) -> Option<Shape> {
-    let told = homes.iter().filter_map(|home| Some((home.dialect(), home.sign(line)?)));
+    let told = homes.iter().filter_map(|home| Some((home.agent_id(), home.sign(line)?)));
     told.min_by_key(|(_, (_, sure))| std::cmp::Reverse(*sure)).map(|(dialect, (told, _))| Shape::Of(dialect, told))
 }
 
@@ -173,14 +173,14 @@ fn sign_of(line: &[u8], homes: Homes) -> Option<Shape> {
 ///
 /// # Errors
 /// Whatever the system says.
-pub fn sniff_document(source: &Source, homes: Homes) -> io::Result<Option<(Dialect, Document)>> {
+pub fn sniff_document(source: &Source, homes: Homes) -> io::Result<Option<(AgentId, Document)>> {
     for length in [FIRST_LOOK, SNIFFED] {
         let head = source.read_range(0, length as u64)?;
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&head).trim_ascii_start();
         if head.first() != Some(&b'{') {
             return Ok(None);
         }
-        if let Some(told) = homes.iter().find_map(|home| Some((home.dialect(), home.document_head(head)?))) {
+        if let Some(told) = homes.iter().find_map(|home| Some((home.agent_id(), home.document_head(head)?))) {
             return Ok(Some(told));
         }
         if source.size() <= length as u64 {
@@ -199,18 +199,18 @@ mod tests {
         sniff(&Source::from_bytes(text), HOMES).unwrap()
     }
 
-    const SID: Shape = Shape::Of(Dialect::Sid, Told::Session);
-    const CLAUDE: Shape = Shape::Of(Dialect::Claude, Told::Session);
-    const PI: Shape = Shape::Of(Dialect::Pi, Told::Session);
+    const SID: Shape = Shape::Of(crate::agents::SID, Told::Session);
+    const CLAUDE: Shape = Shape::Of(crate::agents::CLAUDE, Told::Session);
+    const PI: Shape = Shape::Of(crate::agents::PI, Told::Session);
 
     #[test]
     fn first_record_that_tells_decides() {
         assert_eq!(of(r#"{"type":"session_start","version":"3.0","sessionId":"a","parentUuid":null}"#), SID);
         assert_eq!(of("{\"type\":\"user_message\",\"message\":{}}\n"), SID);
-        assert_eq!(of(r#"{"type":"sidechain_start","sessionId":"a"}"#), Shape::Of(Dialect::Sid, Told::Side));
+        assert_eq!(of(r#"{"type":"sidechain_start","sessionId":"a"}"#), Shape::Of(crate::agents::SID, Told::Side));
         assert_eq!(
             of(r#"{"type":"message","role":"user","content":[],"turn":1}"#),
-            Shape::Of(Dialect::Sid, Told::Side)
+            Shape::Of(crate::agents::SID, Told::Side)
         );
         assert_eq!(of(r#"{"type":"user","uuid":"a","parentUuid":null,"message":{}}"#), CLAUDE);
         assert_eq!(of("{\"x\":1}\n{\"type\":\"mode\",\"mode\":\"normal\",\"sessionId\":\"a\"}\n"), CLAUDE);
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(of(r#"{"type":"message","timestamp":"t","message":{"role":"user"}}"#), PI);
         assert_eq!(
             of(r#"{"display":"d","pastedContents":[],"timestamp":1,"project":"/"}"#),
-            Shape::Of(Dialect::Sid, Told::History)
+            Shape::Of(crate::agents::SID, Told::History)
         );
         assert_eq!(of(r#"{"timestamp":"t","type":"session_meta","payload":{}}"#), Shape::Foreign);
     }
@@ -267,7 +267,7 @@ mod tests {
         assert!(!seen(&record[..40]).by_record);
         assert!(!seen("\n").by_record);
         assert!(seen(&format!("# notes\n\ntext\n{record}\n")).prose);
-        let sid = recognise(&Source::from_bytes(record), Some(Dialect::Sid), HOMES).unwrap();
+        let sid = recognise(&Source::from_bytes(record), Some(crate::agents::SID), HOMES).unwrap();
         assert!(!sid.by_record, "the person insists on another agent");
     }
 
@@ -291,10 +291,13 @@ mod tests {
     #[test]
     fn documents_are_told_by_their_keys() {
         let of = |text: &str| sniff_document(&Source::from_bytes(text), HOMES).unwrap();
-        assert_eq!(of(r#"{"id":"a","model":"m","provider":"p","messages":[]}"#), Some((Dialect::Sid, Document::Whole)));
+        assert_eq!(
+            of(r#"{"id":"a","model":"m","provider":"p","messages":[]}"#),
+            Some((crate::agents::SID, Document::Whole))
+        );
         assert_eq!(
             of(r#"{"sessionId":"a","nextId":1,"snapshots":[]}"#),
-            Some((Dialect::Sid, Document::CheckpointIndex))
+            Some((crate::agents::SID, Document::CheckpointIndex))
         );
         assert_eq!(of(r#"{"name":"package","version":"1"}"#), None);
         assert_eq!(of("[]"), None);

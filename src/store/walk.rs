@@ -18,7 +18,7 @@ use super::home::{Environment, Recogniser};
 use super::identify::{self, LookedFor};
 use super::layout::Layout;
 use super::source::Source;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// No store is deeper than eight; each level costs a descriptor's open on the way down.
 const DEEPEST: usize = 64;
@@ -50,7 +50,7 @@ pub(super) struct Link {
 
 #[derive(Debug)]
 pub(super) struct Walk {
-    pub(super) insist: Option<Dialect>,
+    pub(super) insist: Option<AgentId>,
     pub(super) agents: Homes,
     recogniser: Recogniser,
     pub(super) found: Discovery,
@@ -59,7 +59,7 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    pub(super) fn new(insist: Option<Dialect>, env: &Environment, agents: Homes) -> Self {
+    pub(super) fn new(insist: Option<AgentId>, env: &Environment, agents: Homes) -> Self {
         Walk {
             insist,
             agents,
@@ -185,7 +185,7 @@ impl Walk {
         if self.allows(layout) {
             return Some((layout, home));
         }
-        if let (Some(own), Some(asked)) = (layout.dialect(), self.insist) {
+        if let (Some(own), Some(asked)) = (layout.agent_id(), self.insist) {
             self.note(
                 root,
                 format!("lies where {} keeps its sessions; read as {}'s, as asked", own.agent(), asked.agent()),
@@ -221,7 +221,7 @@ impl Walk {
         mut here: Pending,
         pending: &mut Vec<Pending>,
         links: &mut Vec<Link>,
-        agents: &mut HashSet<Dialect>,
+        agents: &mut HashSet<AgentId>,
     ) {
         let path = self.path(here.root, &here.below);
         if here.depth > DEEPEST {
@@ -293,7 +293,7 @@ impl Walk {
         folder: u32,
         entries: &[Entry],
         named: &[OsString],
-        agents: &mut HashSet<Dialect>,
+        agents: &mut HashSet<AgentId>,
     ) {
         let names: Vec<&[u8]> = entries.iter().map(|entry| entry.name.as_encoded_bytes()).collect();
         let names = Names(&names);
@@ -375,7 +375,7 @@ impl Walk {
             root.path = path;
             root.layout = layout;
             root.store = store;
-            root.dialect = insist.or(layout.dialect());
+            root.dialect = insist.or(layout.agent_id());
         }
     }
 

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use sid_audit::agents;
-use sid_audit::dialect::Dialect;
+use sid_audit::identity::AgentId;
 use sid_audit::rules::{self, Context, Examined};
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::Source;
@@ -11,7 +11,8 @@ use sid_audit::store::meter::Meter;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-const DIALECTS: [Dialect; 4] = [Dialect::Sid, Dialect::Claude, Dialect::Pi, Dialect::Openclaw];
+const DIALECTS: [AgentId; 4] =
+    [sid_audit::agents::SID, sid_audit::agents::CLAUDE, sid_audit::agents::PI, sid_audit::agents::OPENCLAW];
 
 /// Reads and judges bytes as each agent's session, and holds the counts to each other.
 fn judge(bytes: &[u8]) {

@@ -4,13 +4,13 @@ use crate::support::store::{
     CLAUDE_LINE, INDEX, PI_LINE, SID, SID_LINE, SIDE_LINE, Temp, UUID, WHOLE, claude_home, find, sid_home,
 };
 use sid_audit::agents;
-use sid_audit::dialect::Dialect;
+use sid_audit::identity::AgentId;
 use sid_audit::store::{Discovery, Environment, FileKind, Layout, Part, default_homes, discover};
 use std::fs;
 use std::path::PathBuf;
 
 /// Path below `base`, kind, agent of everything found, in order; every file can be opened.
-fn list(found: &Discovery, base: &Temp) -> Vec<(String, FileKind, Option<Dialect>)> {
+fn list(found: &Discovery, base: &Temp) -> Vec<(String, FileKind, Option<AgentId>)> {
     let entry = |file| {
         assert_eq!(found.open(file).unwrap().size(), file.size);
         let path = found.path(file);
@@ -19,7 +19,7 @@ fn list(found: &Discovery, base: &Temp) -> Vec<(String, FileKind, Option<Dialect
     found.files.iter().map(entry).collect()
 }
 
-fn expect(found: &Discovery, base: &Temp, dialect: Dialect, wanted: &[(String, FileKind)]) {
+fn expect(found: &Discovery, base: &Temp, dialect: AgentId, wanted: &[(String, FileKind)]) {
     let mut wanted: Vec<_> = wanted.iter().map(|(path, kind)| (path.clone(), *kind, Some(dialect))).collect();
     wanted.sort();
     assert_eq!(list(found, base), wanted);
@@ -31,22 +31,22 @@ fn a_sid_home_by_name_by_content_and_from_outside() {
     let t = Temp::new();
     let files = sid_home(&t, "home/.sid-code");
     let found = find(t.at("home/.sid-code"));
-    expect(&found, &t, Dialect::Sid, &files);
-    assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Sid, Part::Home));
+    expect(&found, &t, sid_audit::agents::SID, &files);
+    assert_eq!(found.roots[0].layout, Layout::Of(sid_audit::agents::SID, Part::Home));
     assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("home/.sid-code")));
 
     let outside = find(t.at("home"));
-    expect(&outside, &t, Dialect::Sid, &files);
+    expect(&outside, &t, sid_audit::agents::SID, &files);
     assert_eq!(outside.roots[0].path, t.at("home/.sid-code"));
     assert!(outside.roots[0].notes[0].contains("which is read"), "{:?}", outside.roots[0].notes);
 
     fs::rename(t.at("home/.sid-code"), t.at("home/copy")).unwrap();
     let renamed: Vec<_> = files.iter().map(|(path, kind)| (path.replace(".sid-code", "copy"), *kind)).collect();
-    expect(&find(t.at("home/copy")), &t, Dialect::Sid, &renamed);
+    expect(&find(t.at("home/copy")), &t, sid_audit::agents::SID, &renamed);
     // and as a home that lies somewhere below
     let below = find(&t.0);
-    expect(&below, &t, Dialect::Sid, &renamed);
-    assert_eq!((below.roots.len(), below.roots[1].layout), (2, Layout::Of(Dialect::Sid, Part::Home)));
+    expect(&below, &t, sid_audit::agents::SID, &renamed);
+    assert_eq!((below.roots.len(), below.roots[1].layout), (2, Layout::Of(sid_audit::agents::SID, Part::Home)));
 }
 
 #[test]
@@ -61,11 +61,11 @@ fn parts_of_a_sid_home_know_where_they_are() {
         ("active-sessions", Part::Registry),
     ] {
         let found = find(t.at("x/.sid-code").join(name));
-        assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Sid, part));
+        assert_eq!(found.roots[0].layout, Layout::Of(sid_audit::agents::SID, part));
         assert_eq!(found.roots[0].store.as_deref(), Some(&*t.at("x/.sid-code")));
         let place = format!("x/.sid-code/{name}/");
         let inside: Vec<_> = files.iter().filter(|(path, _)| path.starts_with(&place)).cloned().collect();
-        expect(&found, &t, Dialect::Sid, &inside);
+        expect(&found, &t, sid_audit::agents::SID, &inside);
     }
 }
 
@@ -73,19 +73,22 @@ fn parts_of_a_sid_home_know_where_they_are() {
 fn a_claude_home_by_name_and_by_content() {
     let t = Temp::new();
     let files = claude_home(&t, "h/.claude");
-    expect(&find(t.at("h")), &t, Dialect::Claude, &files);
+    expect(&find(t.at("h")), &t, sid_audit::agents::CLAUDE, &files);
     fs::rename(t.at("h/.claude"), t.at("h/93.tree")).unwrap();
     let renamed: Vec<_> = files.iter().map(|(path, kind)| (path.replace(".claude", "93.tree"), *kind)).collect();
     let found = find(t.at("h/93.tree"));
-    expect(&found, &t, Dialect::Claude, &renamed);
-    assert_eq!(found.roots[0].layout, Layout::Of(Dialect::Claude, Part::Home));
+    expect(&found, &t, sid_audit::agents::CLAUDE, &renamed);
+    assert_eq!(found.roots[0].layout, Layout::Of(sid_audit::agents::CLAUDE, Part::Home));
     assert!(found.other_folders >= 2 && found.other_files >= 1, "{found:?}");
 
     let project = find(t.at("h/93.tree/projects/-home-dev"));
-    assert_eq!(project.roots[0].layout, Layout::Of(Dialect::Claude, Part::Project));
+    assert_eq!(project.roots[0].layout, Layout::Of(sid_audit::agents::CLAUDE, Part::Project));
     assert_eq!(project.roots[0].store.as_deref(), Some(&*t.at("h/93.tree")));
     let session = find(t.at("h/93.tree/projects/-home-dev").join(UUID));
-    assert_eq!((session.roots[0].layout, session.files.len()), (Layout::Of(Dialect::Claude, Part::Session), 5));
+    assert_eq!(
+        (session.roots[0].layout, session.files.len()),
+        (Layout::Of(sid_audit::agents::CLAUDE, Part::Session), 5)
+    );
 }
 
 #[test]
@@ -95,7 +98,7 @@ fn a_home_under_another_name_is_known_by_its_variable() {
     t.put("odd/history.jsonl", "");
     let env = Environment { variables: vec![("CLAUDE_CONFIG_DIR", t.at("odd").into())], ..Environment::default() };
     let found = discover(&[t.at("odd")], None, &env, agents::HOMES);
-    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(Dialect::Claude, Part::Home), 2));
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(sid_audit::agents::CLAUDE, Part::Home), 2));
     assert_eq!(find(t.at("odd")).roots[0].layout, Layout::Plain);
 }
 
@@ -112,11 +115,11 @@ fn pi_homes() {
     t.put("p/.pi/agent/auth.json", "{}");
     let wanted = files.map(|file| (file, FileKind::Main));
     for root in ["p/.pi/agent", "p/.pi", "p", sessions] {
-        expect(&find(t.at(root)), &t, Dialect::Pi, &wanted);
+        expect(&find(t.at(root)), &t, sid_audit::agents::PI, &wanted);
     }
     fs::rename(t.at("p/.pi/agent"), t.at("p/copy")).unwrap();
     let found = find(t.at("p/copy"));
-    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(Dialect::Pi, Part::Home), 3));
+    assert_eq!((found.roots[0].layout, found.files.len()), (Layout::Of(sid_audit::agents::PI, Part::Home), 3));
 }
 
 #[test]
@@ -141,15 +144,16 @@ fn openclaw_is_told_from_pi_by_layout_only() {
     let wanted: Vec<_> =
         files.iter().filter_map(|(name, _, kind)| Some((format!("{sessions}/{name}"), (*kind)?))).collect();
     for root in ["c", sessions] {
-        expect(&find(t.at(root)), &t, Dialect::Openclaw, &wanted);
+        expect(&find(t.at(root)), &t, sid_audit::agents::OPENCLAW, &wanted);
     }
     assert!(find(t.at("c")).roots[0].notes[0].contains("a database"));
-    assert_eq!(find(t.at(sessions).join("a.jsonl")).files[0].dialect, Some(Dialect::Openclaw));
+    assert_eq!(find(t.at(sessions).join("a.jsonl")).files[0].dialect, Some(sid_audit::agents::OPENCLAW));
     // elsewhere the same records are pi's, unless a person insists
     let copy = t.put("elsewhere/a.jsonl", PI_LINE);
-    assert_eq!(find(&copy).files[0].dialect, Some(Dialect::Pi));
-    let insisted = discover(&[t.at("elsewhere")], Some(Dialect::Openclaw), &Environment::default(), agents::HOMES);
-    assert_eq!(insisted.files[0].dialect, Some(Dialect::Openclaw));
+    assert_eq!(find(&copy).files[0].dialect, Some(sid_audit::agents::PI));
+    let insisted =
+        discover(&[t.at("elsewhere")], Some(sid_audit::agents::OPENCLAW), &Environment::default(), agents::HOMES);
+    assert_eq!(insisted.files[0].dialect, Some(sid_audit::agents::OPENCLAW));
 }
 
 #[test]
@@ -167,7 +171,8 @@ fn a_plain_folder_is_read_by_content() {
     t.put(format!("f/checkpoints/{SID}/index.json"), INDEX);
     t.put("f/table.jsonl", "{\"a\":1}\n{\"a\":2}\n");
     t.put("f/table (1).jsonl", "{\"a\":1}\n");
-    let (sid, claude, pi) = (Some(Dialect::Sid), Some(Dialect::Claude), Some(Dialect::Pi));
+    let (sid, claude, pi) =
+        (Some(sid_audit::agents::SID), Some(sid_audit::agents::CLAUDE), Some(sid_audit::agents::PI));
     let found = find(t.at("f"));
     let index = format!("f/checkpoints/{SID}/index.json");
     let wanted = [
@@ -186,7 +191,7 @@ fn a_plain_folder_is_read_by_content() {
     assert_eq!(list(&found, &t), wanted.map(|(path, kind, dialect)| (path.to_owned(), kind, dialect)));
     assert_eq!((found.roots[0].layout, found.roots[0].dialect), (Layout::Plain, None));
     // a person who insists gets every .jsonl
-    let insisted = discover(&[t.at("f")], Some(Dialect::Claude), &Environment::default(), agents::HOMES);
+    let insisted = discover(&[t.at("f")], Some(sid_audit::agents::CLAUDE), &Environment::default(), agents::HOMES);
     assert!(insisted.files.iter().all(|file| file.dialect == claude && file.kind != FileKind::Other));
 }
 
@@ -194,8 +199,9 @@ fn a_plain_folder_is_read_by_content() {
 fn a_person_who_insists_is_followed_into_another_agents_store() {
     let t = Temp::new();
     claude_home(&t, ".claude");
-    let found = discover(&[t.at(".claude/projects")], Some(Dialect::Pi), &Environment::default(), agents::HOMES);
-    assert!(found.files.iter().all(|file| file.dialect == Some(Dialect::Pi)));
+    let found =
+        discover(&[t.at(".claude/projects")], Some(sid_audit::agents::PI), &Environment::default(), agents::HOMES);
+    assert!(found.files.iter().all(|file| file.dialect == Some(sid_audit::agents::PI)));
     assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::Plain, None));
     assert_eq!(found.roots[0].notes, ["lies where Claude Code keeps its sessions; read as pi's, as asked"]);
 }
@@ -235,7 +241,8 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
         (format!(".claude/projects/-home-dev/{UUID}/subagents/workflows/run1/agent-b2.jsonl"), FileKind::Subagent),
     ] {
         let sid = path.starts_with(".sid");
-        let (dialect, store) = if sid { (Dialect::Sid, ".sid-code") } else { (Dialect::Claude, ".claude") };
+        let (dialect, store) =
+            if sid { (sid_audit::agents::SID, ".sid-code") } else { (sid_audit::agents::CLAUDE, ".claude") };
         let found = find(t.at(&path));
         expect(&found, &t, dialect, &[(path, kind)]);
         assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::File, Some(&t.at(store))));
@@ -262,11 +269,11 @@ fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     }
     // One that holds nothing is what the sessions beside it are.
     let found = find(&blank);
-    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(Dialect::Pi)));
+    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(sid_audit::agents::PI)));
     let found = find(&t.0);
     let kinds: Vec<FileKind> = found.files.iter().map(|file| file.kind).collect();
     assert_eq!(kinds, [FileKind::Main, FileKind::Main, FileKind::Foreign]);
-    let insisted = discover(&[foreign], Some(Dialect::Pi), &Environment::default(), agents::HOMES);
+    let insisted = discover(&[foreign], Some(sid_audit::agents::PI), &Environment::default(), agents::HOMES);
     assert_eq!(insisted.files[0].kind, FileKind::Foreign);
 }
 
@@ -313,9 +320,9 @@ fn default_homes_come_from_variables_or_the_home() {
     let seen: Vec<_> =
         default_homes(agents::HOMES, &env).into_iter().map(|h| (h.dialect, h.path, h.why, h.exists)).collect();
     let wanted = [
-        (Dialect::Sid, t.at(".sid-code"), "default", false),
-        (Dialect::Claude, t.at(".claude"), "default", true),
-        (Dialect::Pi, t.at(".pi/agent"), "default", false),
+        (sid_audit::agents::SID, t.at(".sid-code"), "default", false),
+        (sid_audit::agents::CLAUDE, t.at(".claude"), "default", true),
+        (sid_audit::agents::PI, t.at(".pi/agent"), "default", false),
     ];
     assert_eq!(seen, wanted);
     env.variables = vec![

@@ -3,7 +3,6 @@
 
 use crate::support::store::{CLAUDE_LINE, OTHER, PI_LINE, SID, SID_LINE, Temp, UUID, WHOLE, claude_home, find};
 use sid_audit::agents;
-use sid_audit::dialect::Dialect;
 use sid_audit::store::liveness::{State, live, registrations};
 use sid_audit::store::{Environment, FileKind, discover};
 use std::ffi::OsStr;
@@ -179,11 +178,11 @@ fn registrations_of_every_store_are_read() {
     assert_eq!(errors, []);
     let states: Vec<_> = all.iter().map(|entry| (entry.agent, entry.state, entry.damaged.is_some())).collect();
     let wanted = [
-        (Dialect::Claude, State::Alive, false),
-        (Dialect::Sid, State::Alive, false),
-        (Dialect::Sid, State::Dead, false),
-        (Dialect::Sid, State::Unknown, true),
-        (Dialect::Openclaw, State::Alive, false),
+        (sid_audit::agents::CLAUDE, State::Alive, false),
+        (sid_audit::agents::SID, State::Alive, false),
+        (sid_audit::agents::SID, State::Dead, false),
+        (sid_audit::agents::SID, State::Unknown, true),
+        (sid_audit::agents::OPENCLAW, State::Alive, false),
     ];
     assert_eq!(states, wanted);
     assert_eq!(all[1].kind.as_deref(), Some("interactive"));

@@ -1,7 +1,6 @@
 //! S516: what Claude Code's next start will delete: transcripts whose file was last changed more than
 //! `cleanupPeriodDays` ago (30), at every start.
 
-use crate::dialect::Dialect;
 use crate::finding::When;
 use crate::rules::counted;
 use crate::rules::store::World;
@@ -22,7 +21,7 @@ pub(super) fn check(world: &mut World<'_>) {
     let mut stores: Vec<Transcripts> = Vec::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
         let in_place = world.part(file) == Some(Part::Project);
-        if file.kind != FileKind::Main || file.dialect != Some(Dialect::Claude) || !in_place {
+        if file.kind != FileKind::Main || file.dialect != Some(crate::agents::CLAUDE) || !in_place {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
@@ -48,7 +47,7 @@ pub(super) fn check(world: &mut World<'_>) {
     for Transcripts { store, kept, due, first, soon, next } in stores {
         let days = kept.ms / DAY_MS;
         if !soon.is_empty() {
-            due_soon(world, store, &soon, Dialect::Claude, (days, kept.setting.clone()), next);
+            due_soon(world, store, &soon, crate::agents::CLAUDE, (days, kept.setting.clone()), next);
         }
         if due.is_empty() {
             continue;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Claude, layout, sniff};
 use crate::agents::REGISTRATION;
-use crate::dialect::{Dialect, Identity};
+use crate::identity::{AgentId, Identity};
 use crate::store::agent::{Certainty, DefaultHome, Document, Home, HomeName, Look, RegistrationKeys, Told};
 use crate::store::{FileKind, Named, Names, Part, Probe};
 
@@ -14,19 +14,23 @@ static IDENTITY: Identity = Identity {
     loader: "claude-agent-sdk 0.2.189",
     formats: "clients 2.0 and 2.1, which state no format of their own",
     about: "Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it",
+    place: 1,
 };
+
+/// It, among the agents.
+pub(crate) const ID: AgentId = AgentId::new(&IDENTITY);
 
 static DEFAULT: DefaultHome = DefaultHome { variable: "CLAUDE_CONFIG_DIR", tilde: false, below: ".claude" };
 
 static NAMES: [HomeName; 1] = [HomeName { path: ".claude", parts: &["projects", "file-history"] }];
 
 impl Home for Claude {
-    fn dialect(&self) -> Dialect {
-        Dialect::Claude.of(&IDENTITY)
+    fn agent_id(&self) -> AgentId {
+        ID
     }
 
-    fn records_of(&self) -> Dialect {
-        self.dialect()
+    fn records_of(&self) -> AgentId {
+        self.agent_id()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Claude, recount};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
 use crate::metrics::cross_check::Sums;
@@ -17,8 +17,8 @@ use crate::session::Session;
 use crate::store::Source;
 
 impl Metering for Claude {
-    fn counted_as(&self) -> Dialect {
-        Dialect::Claude
+    fn counted_as(&self) -> AgentId {
+        crate::agents::CLAUDE
     }
 
     fn catalogue(&self) -> &'static str {

@@ -3,7 +3,7 @@
 mod cleanup;
 mod file_history;
 mod files;
-mod home;
+pub(crate) mod home;
 mod layout;
 mod list;
 pub(crate) mod load;

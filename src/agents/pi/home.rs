@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use super::{Pi, sniff};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::store::agent::{Certainty, DefaultHome, Document, Home, HomeName, Look, RegistrationKeys, Told};
 use crate::store::{FileKind, Named, Names, Part, Probe};
 
 impl Home for Pi {
-    fn dialect(&self) -> Dialect {
-        self.dialect.of(self.identity)
+    fn agent_id(&self) -> AgentId {
+        self.id
     }
 
-    fn records_of(&self) -> Dialect {
-        super::PI.dialect()
+    fn records_of(&self) -> AgentId {
+        super::PI.agent_id()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Pi, recount};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
 use crate::metrics::cross_check::Sums;
@@ -18,8 +18,8 @@ use crate::store::Source;
 
 impl Metering for Pi {
     /// OpenClaw writes pi's records.
-    fn counted_as(&self) -> Dialect {
-        Dialect::Pi
+    fn counted_as(&self) -> AgentId {
+        crate::agents::PI
     }
 
     fn catalogue(&self) -> &'static str {

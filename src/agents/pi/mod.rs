@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::chain::Chain;
 use crate::chain::graph::Graph;
-use crate::dialect::{Dialect, Identity};
+use crate::identity::{AgentId, Identity};
 use crate::predict::State;
 use crate::record::facts::{Block, Facts, Record};
 use crate::rules::store::agent::StoreWords;
@@ -29,8 +29,7 @@ mod writer;
 /// pi, or an agent that is pi with other values.
 #[derive(Debug)]
 pub(super) struct Pi {
-    dialect: Dialect,
-    identity: &'static Identity,
+    pub(super) id: AgentId,
     layout: &'static layout::Layout,
     /// Whether a `leaf` record says which leaf is resumed.
     leaf_records: bool,
@@ -82,6 +81,7 @@ static PI_ITSELF: Identity = Identity {
     loader: "pi 1.6.0",
     formats: "formats 1 to 3",
     about: "pi: `id`/`parentId`, versions 1 to 3",
+    place: 2,
 };
 
 static OPENCLAW_ITSELF: Identity = Identity {
@@ -90,12 +90,12 @@ static OPENCLAW_ITSELF: Identity = Identity {
     loader: "openclaw 2026.7.35",
     formats: "pi's format 3, with its own leaf rule",
     about: "OpenClaw: pi's entries, its own leaf rule",
+    place: 3,
 };
 
 /// pi itself.
 pub(super) static PI: Pi = Pi {
-    dialect: Dialect::Pi,
-    identity: &PI_ITSELF,
+    id: AgentId::new(&PI_ITSELF),
     layout: &layout::PI,
     leaf_records: false,
     loader: load::PI,
@@ -109,8 +109,7 @@ pub(super) static PI: Pi = Pi {
 
 /// OpenClaw: pi's records, its own leaf rule.
 pub(super) static OPENCLAW: Pi = Pi {
-    dialect: Dialect::Openclaw,
-    identity: &OPENCLAW_ITSELF,
+    id: AgentId::new(&OPENCLAW_ITSELF),
     layout: &layout::OPENCLAW,
     leaf_records: true,
     loader: load::OPENCLAW,

@@ -180,7 +180,7 @@ impl Stored for Pi {
 
     /// Only OpenClaw's locks.
     fn dead_registration(&self, _: State) -> String {
-        format!("{} takes the lock for stale and takes it over", self.dialect.loader())
+        format!("{} takes the lock for stale and takes it over", self.id.loader())
     }
 }
 

@@ -7,7 +7,6 @@
 //! may say otherwise (`sessionRetention`; read in the source, not run).
 
 use super::view::Corrupt;
-use crate::dialect::Dialect;
 use crate::finding::{Deletion, Finding, Place, When};
 use crate::rules::counted;
 use crate::rules::store::World;
@@ -39,7 +38,7 @@ pub(super) fn check(world: &mut World<'_>) {
         let n = note.file;
         let Some(file) = world.discovery.files.get(n as usize) else { continue };
         let in_place = world.part(file).is_some_and(|part| matches!(part, Part::Project | Part::Sessions));
-        if file.dialect != Some(Dialect::Sid) || !in_place || file.name.bytes().starts_with(b".") {
+        if file.dialect != Some(crate::agents::SID) || !in_place || file.name.bytes().starts_with(b".") {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };
@@ -79,7 +78,7 @@ fn corrupt(world: &World<'_>, file: &FileEntry, why: Corrupt, kept: &Retention) 
     DELETION_AHEAD
         .at(Place::default())
         .path(&path)
-        .effect(format!("{} deletes it at its next interactive start: {}", Dialect::Sid.loader(), why.reason()))
+        .effect(format!("{} deletes it at its next interactive start: {}", crate::agents::SID.loader(), why.reason()))
         .deletion(Deletion {
             files: vec![path.to_string_lossy().into_owned()],
             reason: why.reason().to_owned(),
@@ -94,7 +93,7 @@ fn one_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
     if !empty.is_empty() {
         let effect = format!(
             "{} deletes {} without a message at its next interactive start",
-            Dialect::Sid.loader(),
+            crate::agents::SID.loader(),
             counted(empty.len() as u64, "file")
         );
         let setting = kept.setting("enabled");
@@ -131,7 +130,7 @@ fn one_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
     let days = kept.max_age.unwrap_or(0) / DAY_MS;
     if let Some(due) = next {
         soon.sort_unstable();
-        due_soon(world, store, &soon, Dialect::Sid, (days, kept.setting("maxAge")), due);
+        due_soon(world, store, &soon, crate::agents::SID, (days, kept.setting("maxAge")), due);
     }
     if old.is_empty() && beyond.is_empty() {
         return;
@@ -144,7 +143,7 @@ fn one_store(world: &mut World<'_>, store: u32, kept: &Retention, mut candidates
     };
     let effect = format!(
         "{} deletes {} at its next interactive start: {reason}",
-        Dialect::Sid.loader(),
+        crate::agents::SID.loader(),
         counted((old.len() + beyond.len()) as u64, "session")
     );
     let (older, further) = (old.len(), beyond.len());

@@ -8,7 +8,6 @@
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::dialect::Dialect;
 use crate::finding::{Deletion, Place, Severity, When};
 use crate::record::time;
 use crate::rules::counted;
@@ -29,7 +28,7 @@ struct Folder {
 }
 
 pub(super) fn check(world: &mut World<'_>) {
-    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::Of(Dialect::Sid, Part::Home));
+    let homes = world.discovery.roots.iter().filter(|root| root.layout == Layout::Of(crate::agents::SID, Part::Home));
     let mut checkpoints: Vec<_> = homes.filter_map(|root| Some(root.store.as_ref()?.join("checkpoints"))).collect();
     checkpoints.sort();
     checkpoints.dedup();
@@ -64,7 +63,7 @@ fn store(world: &mut World<'_>, checkpoints: &Path) {
     };
     let effect = format!(
         "{} removes {} when its next session begins: {reason}{lost}",
-        Dialect::Sid.loader(),
+        crate::agents::SID.loader(),
         counted(going.len() as u64, "checkpoint folder"),
     );
     let date = if old > 0 { time::format(first.changed.saturating_add(MAX_AGE)) } else { "next start".to_owned() };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Sid, layout, sniff};
 use crate::agents::REGISTRATION;
-use crate::dialect::{Dialect, Identity};
+use crate::identity::{AgentId, Identity};
 use crate::store::agent::{Certainty, DefaultHome, Document, Home, HomeName, Look, RegistrationKeys, Told};
 use crate::store::{FileKind, Named, Names, Part, Probe};
 
@@ -14,7 +14,11 @@ static IDENTITY: Identity = Identity {
     loader: "sid-code 3f3215144f68",
     formats: "formats 2.0 and 3.0, and whole-file JSON before that",
     about: "sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that",
+    place: 0,
 };
+
+/// It, among the agents.
+pub(crate) const ID: AgentId = AgentId::new(&IDENTITY);
 
 static DEFAULT: DefaultHome = DefaultHome { variable: "SID_CONFIG_DIR", tilde: false, below: ".sid-code" };
 
@@ -22,12 +26,12 @@ static NAMES: [HomeName; 1] =
     [HomeName { path: ".sid-code", parts: &["sessions", "checkpoints", "active-sessions", "file-intents"] }];
 
 impl Home for Sid {
-    fn dialect(&self) -> Dialect {
-        Dialect::Sid.of(&IDENTITY)
+    fn agent_id(&self) -> AgentId {
+        ID
     }
 
-    fn records_of(&self) -> Dialect {
-        self.dialect()
+    fn records_of(&self) -> AgentId {
+        self.agent_id()
     }
 
     fn default_home(&self) -> Option<&'static DefaultHome> {

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Sid, recount, recount_index, totals};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::metrics::agent::Metering;
 use crate::metrics::catalogue::Condition;
 use crate::metrics::cross_check::Sums;
@@ -17,8 +17,8 @@ use crate::session::{Session, Shape};
 use crate::store::Source;
 
 impl Metering for Sid {
-    fn counted_as(&self) -> Dialect {
-        Dialect::Sid
+    fn counted_as(&self) -> AgentId {
+        crate::agents::SID
     }
 
     fn catalogue(&self) -> &'static str {

@@ -6,7 +6,7 @@ mod cleanup;
 mod cleanup_folders;
 mod files;
 mod fork;
-mod home;
+pub(crate) mod home;
 mod layout;
 pub(crate) mod load;
 mod loader;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::dialect::Dialect;
 use crate::finding::{Place, Severity};
 use crate::record::time;
 use crate::rules::counted;
@@ -46,7 +45,7 @@ fn intents(world: &mut World<'_>) {
             let finding = STALE_INTENT
                 .at(Place::default())
                 .path(&path)
-                .effect(format!("{} deletes it", Dialect::Sid.loader()))
+                .effect(format!("{} deletes it", crate::agents::SID.loader()))
                 .fact("why", "cannot be read: no JSON object");
             world.add(None, finding);
             continue;
@@ -65,11 +64,11 @@ fn intents(world: &mut World<'_>) {
         if dead || stale > 0 {
             let why = if dead { "its process is gone" } else { "past its 5 minutes" };
             let effect = if dead {
-                format!("{} deletes the file", Dialect::Sid.loader())
+                format!("{} deletes the file", crate::agents::SID.loader())
             } else {
                 format!(
                     "{} ignores {}",
-                    Dialect::Sid.loader(),
+                    crate::agents::SID.loader(),
                     counted(stale as u64, "entry").replace("entrys", "entries")
                 )
             };
@@ -116,7 +115,7 @@ fn conflict(world: &mut World<'_>, target: String, intents: &[Intent]) {
         .at(Place::default())
         .severity(severity)
         .path(&first.file)
-        .effect(format!("{} {effect}", Dialect::Sid.loader()))
+        .effect(format!("{} {effect}", crate::agents::SID.loader()))
         .fact("file", target)
         .fact("sessions", who);
     world.add(None, finding);
@@ -147,7 +146,7 @@ fn dumps(world: &mut World<'_>) {
             .path(&path)
             .effect(format!(
                 "{} keeps the newest {DUMPS}: the violation happened at least {}",
-                Dialect::Sid.loader(),
+                crate::agents::SID.loader(),
                 counted(count, "time")
             ))
             .fact("dumps", count)

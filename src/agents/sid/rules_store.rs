@@ -156,7 +156,7 @@ impl Stored for Sid {
     }
 
     fn dead_registration(&self, state: State) -> String {
-        let agent = crate::dialect::Dialect::Sid.loader();
+        let agent = crate::agents::SID.loader();
         match state {
             State::Recycled => format!("{agent} takes it for alive: it does not notice a reused number"),
             _ => format!("{agent} deletes it when it next lists live sessions"),

@@ -26,8 +26,8 @@ use crate::audit::{PLACES, below_store, shape_of, summary};
 use crate::chain::recover::Evidence;
 use crate::checkpoint;
 use crate::commit::{Fingerprint, Sha};
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Fix, Rule, Severity};
+use crate::identity::AgentId;
 use crate::metrics::cross_check::Fault;
 use crate::repair::plan::{self, Fragment, Plan, Planned};
 use crate::repair::proof::{self, Promise, Wrong};
@@ -505,7 +505,7 @@ struct InHand<'a> {
     n: u32,
     path: &'a Path,
     source: &'a Source,
-    dialect: Dialect,
+    dialect: AgentId,
     meta: &'a Metadata,
     ids: &'a [&'a str],
 }

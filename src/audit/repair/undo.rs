@@ -14,7 +14,7 @@ use crate::audit::{Depth, is_session, read_session, shape_of};
 use crate::commit::journal::KeptFile;
 use crate::commit::tidy::Remaining;
 use crate::commit::{self, Error, Locked, Outcome, Proof, Stage, Undo, Undone, Verify, settle};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::repair::plan::{self, State};
 use crate::repair::proof;
 use crate::rules::Examined;
@@ -27,13 +27,13 @@ use crate::store::{self, Discovery, Environment, FileKind, Source};
 #[derive(Debug)]
 pub struct Known<'a> {
     discovery: Discovery,
-    kinds: HashMap<PathBuf, (Dialect, Shape)>,
+    kinds: HashMap<PathBuf, (AgentId, Shape)>,
     options: &'a Options,
 }
 
 impl<'a> Known<'a> {
     /// Finds out what these files are.
-    pub fn new(paths: &[PathBuf], insist: Option<Dialect>, environment: &Environment, options: &'a Options) -> Self {
+    pub fn new(paths: &[PathBuf], insist: Option<AgentId>, environment: &Environment, options: &'a Options) -> Self {
         Known::of(store::discover(paths, insist, environment, agents::HOMES), options)
     }
 

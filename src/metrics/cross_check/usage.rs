@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Sums;
 use super::line::{Seen, Stats, Used};
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 
 /// Figures of a response or a row: requests, input, output, cache read, cache write, billionths of a dollar.
 type Figures = [u64; 6];
@@ -125,14 +125,14 @@ impl Running {
 #[derive(Debug, Default)]
 pub(super) struct AllUsage {
     /// By agent and name, so that no two agents' names meet.
-    best: HashMap<(Dialect, String), Used>,
+    best: HashMap<(AgentId, String), Used>,
     nameless: BTreeMap<(String, &'static str), Figures>,
     snapshots: HashMap<String, Rows>,
 }
 
 impl AllUsage {
     /// Adds a file of an agent.
-    pub(super) fn add(&mut self, agent: Dialect, file: FileUsage) {
+    pub(super) fn add(&mut self, agent: AgentId, file: FileUsage) {
         if let Some((id, rows)) = file.stats.rows() {
             match id {
                 Some(id) => drop(self.snapshots.entry(id).or_insert(rows)),
@@ -149,7 +149,7 @@ impl AllUsage {
         }
     }
 
-    fn once(&mut self, key: (Dialect, String), used: Used) {
+    fn once(&mut self, key: (AgentId, String), used: Used) {
         let slot = self.best.entry(key).or_insert_with(|| used.clone());
         if weight(&used) > weight(slot) {
             *slot = used;

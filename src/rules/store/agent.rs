@@ -9,8 +9,8 @@ use super::World;
 use super::collect::Fork;
 use super::known::Row;
 use super::names::Differs;
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule};
+use crate::identity::AgentId;
 use crate::predict::agent::Resume;
 use crate::record::facts::Record;
 use crate::rules::agent::Judged;
@@ -166,12 +166,12 @@ impl Judges {
     }
 
     /// What answers for an agent.
-    pub fn of(self, dialect: Dialect) -> Option<&'static dyn Judged> {
-        self.iter().find(|agent| agent.dialect() == dialect)
+    pub fn of(self, dialect: AgentId) -> Option<&'static dyn Judged> {
+        self.iter().find(|agent| agent.agent_id() == dialect)
     }
 
     /// The hash of an id as that agent compares it.
-    pub fn hash(self, dialect: Option<Dialect>, id: &[u8]) -> u64 {
+    pub fn hash(self, dialect: Option<AgentId>, id: &[u8]) -> u64 {
         super::alias::hash(dialect.and_then(|dialect| self.of(dialect)), id)
     }
 }

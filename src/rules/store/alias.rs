@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::agent::Judges;
 use super::collect::SessionNote;
-use crate::dialect::Dialect;
+use crate::identity::AgentId;
 use crate::record::facts::Id;
 use crate::rules::agent::Judged;
 use crate::store::{Discovery, FileEntry, FileKind, Registration};
@@ -69,7 +69,7 @@ impl Aliases {
     }
 
     /// The files of the session known by this id, the first of them first.
-    pub fn files(&self, store: u32, dialect: Dialect, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
+    pub fn files(&self, store: u32, dialect: AgentId, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
         self.files_by_hash(store, self.agents.hash(Some(dialect), id))
     }
 
@@ -79,7 +79,7 @@ impl Aliases {
     }
 
     /// Whether there is a file of the session known by this id.
-    pub fn has(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
+    pub fn has(&self, store: u32, dialect: AgentId, id: &[u8]) -> bool {
         self.files(store, dialect, id).next().is_some()
     }
 
@@ -92,12 +92,12 @@ impl Aliases {
     }
 
     /// Whether an entry of the registry of processes names this id.
-    pub fn is_registered(&self, store: u32, dialect: Dialect, id: &[u8]) -> bool {
+    pub fn is_registered(&self, store: u32, dialect: AgentId, id: &[u8]) -> bool {
         self.registered.binary_search(&(store, self.agents.hash(Some(dialect), id))).is_ok()
     }
 
     /// The session whose sidechain bears this name: the longest prefix before a dash that is a session.
-    pub fn sidechain(&self, store: u32, dialect: Dialect, stem: &[u8]) -> Option<u32> {
+    pub fn sidechain(&self, store: u32, dialect: AgentId, stem: &[u8]) -> Option<u32> {
         let dashes = stem.iter().enumerate().rev().filter(|(_, b)| **b == b'-');
         dashes.filter_map(|(at, _)| self.files(store, dialect, &stem[..at]).next()).next()
     }

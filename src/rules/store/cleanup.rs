@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::World;
-use crate::dialect::Dialect;
 use crate::finding::{Deletion, Finding, Place, Rule, Severity, When};
+use crate::identity::AgentId;
 use crate::record::time;
 use crate::rules::counted;
 use crate::store::Source;
@@ -34,7 +34,7 @@ pub(crate) fn due_soon(
     world: &mut World<'_>,
     store: u32,
     files: &[u32],
-    dialect: Dialect,
+    dialect: AgentId,
     (days, setting): (i64, String),
     due: i64,
 ) {

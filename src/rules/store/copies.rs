@@ -8,8 +8,8 @@ use std::path::Path;
 use super::sample::Sample;
 use super::scan::{Hit, scan_ids};
 use super::{Elsewhere, NAMED, World, alias};
-use crate::dialect::Dialect;
 use crate::finding::{Place, Rule, Severity};
+use crate::identity::AgentId;
 use crate::record::facts::{Id, flag};
 use crate::record::parse;
 use crate::rules::agent::Judged;
@@ -98,7 +98,7 @@ fn sync_copies(world: &mut World<'_>) {
             }
         };
         let sees = agent.store_words().sync_copy;
-        let finding = finding.effect(format!("{} {sees}; {effect}", agent.dialect().loader()));
+        let finding = finding.effect(format!("{} {sees}; {effect}", agent.agent_id().loader()));
         world.add(None, finding);
     }
 }
@@ -172,7 +172,7 @@ fn twin(world: &mut World<'_>, files: &[u32]) {
         (None, files.last().copied())
     };
     let Some(left) = left else { return };
-    let loader = agent.dialect().loader();
+    let loader = agent.agent_id().loader();
     let effect = match taken {
         Some(taken) => {
             let name = crate::text::lossy(&entry(taken).name.bytes());
@@ -203,7 +203,7 @@ fn shared(world: &mut World<'_>, sample: &mut Sample, twins: &HashSet<(u32, u32)
         if twins.contains(&(a.min(b), a.max(b))) || store(a) != store(b) {
             continue;
         }
-        let Some(loader) = world.discovery.files[b as usize].dialect.map(Dialect::loader) else { continue };
+        let Some(loader) = world.discovery.files[b as usize].dialect.map(AgentId::loader) else { continue };
         let messages = pair.ids.len() as u64;
         let mut finding = SHARED_RECORD
             .at(Place::default())

@@ -75,7 +75,7 @@ fn incomplete(
     source: Option<u32>,
     budget: &mut u64,
 ) -> Option<Finding> {
-    let loader = world.agent(world.discovery.files.get(file as usize)?)?.dialect().loader();
+    let loader = world.agent(world.discovery.files.get(file as usize)?)?.agent_id().loader();
     let finding = || INCOMPLETE_FORK.at(Place::line(u64::from(fork.line))).path(&world.path(file));
     if let Some((announced, here)) = fork.messages.filter(|(announced, here)| here < announced) {
         return Some(

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Deserialize;
 
 use super::{NAMED, World};
-use crate::dialect::Dialect;
 use crate::finding::{Place, Rule, Severity};
+use crate::identity::AgentId;
 use crate::record::time;
 use crate::record::value::Value;
 use crate::rules::counted;
@@ -56,7 +56,7 @@ impl Gone {
 }
 
 pub(super) fn check(world: &mut World<'_>) {
-    let mut gone: BTreeMap<(u32, Dialect), Gone> = BTreeMap::new();
+    let mut gone: BTreeMap<(u32, AgentId), Gone> = BTreeMap::new();
     indexes(world, &mut gone);
     histories(world, &mut gone);
     folders(world, &mut gone);
@@ -96,7 +96,7 @@ pub struct Row {
     session_file: Option<String>,
 }
 
-fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
     let lists: Vec<(u32, FileEntry)> = (0_u32..)
         .zip(&world.discovery.files)
         .filter(|(_, f)| f.kind == FileKind::ListIndex)
@@ -113,7 +113,7 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
             }
         };
         let Some(agent) = world.agent(&file) else { continue };
-        let dialect = agent.dialect();
+        let dialect = agent.agent_id();
         let effect = format!("{} {}", dialect.loader(), agent.store_words().stale_list);
         let finding = STALE_INDEX.at(Place::default()).path(&path).effect(effect);
         let rows = match agent.list_rows(&bytes) {
@@ -171,11 +171,11 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     }
 }
 
-fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
     let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::History).cloned().collect();
     for file in files {
         let home = world.layout(&file).filter(|layout| layout.is_home());
-        let Some(dialect) = home.and_then(Layout::dialect) else { continue };
+        let Some(dialect) = home.and_then(Layout::agent_id) else { continue };
         let Some(store) = world.aliases.store(world.discovery, &file).filter(|s| world.is_whole(*s)) else { continue };
         let slot = gone.entry((store, dialect)).or_default();
         if let Err(e) = history(world, &file, store, dialect, slot) {
@@ -184,7 +184,7 @@ fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
     }
 }
 
-fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, gone: &mut Gone) -> std::io::Result<()> {
+fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: AgentId, gone: &mut Gone) -> std::io::Result<()> {
     let source = world.discovery.open(file)?;
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {
@@ -214,11 +214,11 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: Dialect, go
 }
 
 /// Folders of checkpoints and backups, which bear the session's id.
-fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, Dialect), Gone>) {
+fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
     for folder in &world.discovery.folders {
-        let agent = folder.layout.dialect().and_then(|dialect| world.agents.of(dialect));
+        let agent = folder.layout.agent_id().and_then(|dialect| world.agents.of(dialect));
         let Some(agent) = agent.filter(|agent| agent.keeps_files_of_a_session(folder.layout)) else { continue };
-        let dialect = agent.dialect();
+        let dialect = agent.agent_id();
         let (Some(store), Some(name)) = (world.aliases.store_of_root(folder.root), folder.path.file_name()) else {
             continue;
         };

@@ -31,8 +31,8 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{Collector, Context};
-use crate::dialect::Dialect;
 use crate::finding::{Finding, Place, Rule, Severity};
+use crate::identity::AgentId;
 use crate::rules::agent::Judged;
 use crate::store::{Discovery, FileEntry, FileKind, Layout, Part, Registration};
 
@@ -280,7 +280,7 @@ impl World<'_> {
         }
         for (store, (first, count, live)) in endless {
             let single = self.is_single(first).then_some(first);
-            let loader = self.discovery.files[first as usize].dialect.map_or("", Dialect::loader);
+            let loader = self.discovery.files[first as usize].dialect.map_or("", AgentId::loader);
             let path = single.map_or_else(|| self.store_path(store), |n| self.path(n));
             let finding = marks::NO_SESSION_END
                 .at(Place::default())

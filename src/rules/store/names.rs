@@ -57,7 +57,7 @@ pub(super) fn wrong_folder(session: &Session, agents: Judges, file: u32, discove
     let folder = discovery.folder(discovery.files.get(file as usize)?)?;
     let name = lossy(folder.path.file_name()?.as_encoded_bytes());
     let store = discovery.roots.get(folder.root as usize)?.store.as_deref();
-    let laid_out = agents.of(folder.layout.dialect()?).filter(|agent| agent.is_project(folder.layout, &name))?;
+    let laid_out = agents.of(folder.layout.agent_id()?).filter(|agent| agent.is_project(folder.layout, &name))?;
     let belongs = |cwd: &str| laid_out.belongs(cwd, &name, store);
     let cwds = directories(session);
     let (line, first) = cwds.first()?;

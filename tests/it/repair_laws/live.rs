@@ -29,7 +29,7 @@ fn door() -> commit::Options {
 /// applied, or why nothing was.
 fn run(path: &Path, locked: &Locked) -> Result<repair::Applying, String> {
     let asked = asked();
-    let discovery = discover(&[path.to_owned()], Some(Dialect::Sid), &Environment::default(), agents::HOMES);
+    let discovery = discover(&[path.to_owned()], Some(sid_audit::agents::SID), &Environment::default(), agents::HOMES);
     let swept = locked.sweep(SystemTime::now(), true).unwrap();
     let known = undo::Known::of(discovery.clone(), &asked);
     let late = undo::bring_over(locked, &swept.remaining, &known, &door());
@@ -158,7 +158,7 @@ fn race(runs: u32, holds: bool) -> Tally {
         all.sort_unstable();
         assert_eq!(all, (0..written).collect::<Vec<_>>(), "race {n}: lost or doubled");
 
-        let case = Case { name: String::new(), bytes: Vec::new(), dialect: Dialect::Sid, shape: Shape::Main };
+        let case = Case { name: String::new(), bytes: Vec::new(), dialect: sid_audit::agents::SID, shape: Shape::Main };
         let wanted = before + written as usize;
         let loads = || case.examined(&std::fs::read(&path).unwrap()).session.chain.messages.len();
         tally.shorter += u32::from(loads() < wanted);

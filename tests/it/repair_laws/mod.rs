@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use sid_audit::agents;
 use sid_audit::commit;
-use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fix, Severity};
+use sid_audit::identity::AgentId;
 use sid_audit::record::facts::flag;
 use sid_audit::repair::links::Relink;
 use sid_audit::repair::plan::{self, Options, Plan};
@@ -53,7 +53,7 @@ fn options(up_to: Fix, nearest: bool) -> Options {
 struct Case {
     name: String,
     bytes: Vec<u8>,
-    dialect: Dialect,
+    dialect: AgentId,
     shape: Shape,
 }
 
@@ -249,9 +249,9 @@ fn healthy(seed: u64) -> Vec<Case> {
     let mut sid = sid::Session::plain(seed, 0, NOW - 10_000_000, 2);
     sid.end();
     vec![
-        case("claude", claude.bytes(), Dialect::Claude),
-        case("pi", pi.bytes(), Dialect::Pi),
-        case("sid", sid.bytes(), Dialect::Sid),
+        case("claude", claude.bytes(), sid_audit::agents::CLAUDE),
+        case("pi", pi.bytes(), sid_audit::agents::PI),
+        case("sid", sid.bytes(), sid_audit::agents::SID),
     ]
 }
 

@@ -4,7 +4,6 @@ use super::build::{Lines, call, result, text, thinking};
 use super::{judge_session, session};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sid_audit::dialect::Dialect;
 use sid_audit::request::{autopsy, pairing::Pairing, tail};
 use sid_audit::session::Shape;
 use std::collections::HashSet;
@@ -60,7 +59,7 @@ proptest! {
         if left.last().is_some_and(|(model, ids)| !model && ids.is_empty()) {
             left.pop();
         }
-        let s = session(Dialect::Sid, Shape::Main, lines(&messages).bytes());
+        let s = session(sid_audit::agents::SID, Shape::Main, lines(&messages).bytes());
         prop_assert_eq!(s.request.cleaned_count(), left.len());
         prop_assert_eq!(tail::safe_tail(&s.session.facts, &s.request, asked), by_definition(&left, asked));
     }
@@ -71,12 +70,12 @@ proptest! {
         dialect in 0_usize..4,
         live in any::<bool>(),
     ) {
-        let dialect = [Dialect::Sid, Dialect::Claude, Dialect::Pi, Dialect::Openclaw][dialect];
-        let lines = match dialect {
-            Dialect::Sid => Lines::default().start("anthropic").sid("user", json!([text("q")]))
+        let dialect = [sid_audit::agents::SID, sid_audit::agents::CLAUDE, sid_audit::agents::PI, sid_audit::agents::OPENCLAW][dialect];
+        let lines = match dialect.name() {
+            "sid" => Lines::default().start("anthropic").sid("user", json!([text("q")]))
                 .sid("assistant", json!([thinking("a"), call("c1", "ls"), call("c2", "edit")]))
                 .sid("user", json!([result("c1"), result("c2")])).sid("assistant", json!([text("ok")])),
-            Dialect::Claude => Lines::default().user(json!("q")).says("m1", json!([thinking("a")]))
+            "claude" => Lines::default().user(json!("q")).says("m1", json!([thinking("a")]))
                 .says("m1", json!([call("c1", "Read")])).user(json!([result("c1")]))
                 .says("m1", json!([call("c2", "Edit")])).user(json!([result("c2")])).says("m2", json!([text("ok")])),
             _ => Lines::default().header().asks("q").answers(json!([super::build::pi_call("a", "read")]), "toolUse")

@@ -14,8 +14,8 @@ mod sid;
 mod surrogates;
 
 use sid_audit::agents;
-use sid_audit::dialect::Dialect;
 use sid_audit::finding::{Fact, Finding, Severity};
+use sid_audit::identity::AgentId;
 use sid_audit::rules::{Collector, Context, Examined, chain, legal, lines, messages, tools};
 use sid_audit::session::Shape;
 use sid_audit::store::Source;
@@ -23,7 +23,7 @@ use sid_audit::store::meter::Meter;
 use sid_audit::verdict::ApiVerdict;
 
 /// A session from bytes.
-fn session(dialect: Dialect, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
+fn session(dialect: AgentId, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
     let (source, agent) = (Source::from_bytes(bytes), agents::reader(dialect, shape));
     Examined::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap()
 }
@@ -49,7 +49,7 @@ fn judge_session(session: &Examined, live: bool) -> Judged {
     Judged { findings, verdict, codes }
 }
 
-fn judge(dialect: Dialect, bytes: impl Into<Vec<u8>>) -> Judged {
+fn judge(dialect: AgentId, bytes: impl Into<Vec<u8>>) -> Judged {
     judge_session(&session(dialect, Shape::Main, bytes), false)
 }
 

@@ -3,7 +3,6 @@
 
 use serde_json::{Value, json};
 use sid_audit::agents;
-use sid_audit::dialect::Dialect;
 use sid_audit::record::reread;
 use sid_audit::request::Integrity;
 use sid_audit::request::autopsy::call_id;
@@ -19,8 +18,12 @@ fn ids(Examined { session, request, .. }: &Examined, list: &[(u32, u32)]) -> Val
         let n = request.rows[row as usize].record;
         let text = reread::text(&session.source, session.record(n)).unwrap();
         let b = request.blocks(&session.facts, n)[block as usize];
-        call_id(request::content(&text).unwrap().items()[usize::from(b.index)], b.kind, agents::of(Dialect::Sid))
-            .map(|t| t.lossy())
+        call_id(
+            request::content(&text).unwrap().items()[usize::from(b.index)],
+            b.kind,
+            agents::of(sid_audit::agents::SID),
+        )
+        .map(|t| t.lossy())
     };
     json!(list.iter().map(of).collect::<Vec<_>>())
 }
@@ -59,7 +62,8 @@ fn a_resume_is_predicted_as_the_agent_does_it() {
         }
         let shape = if name.ends_with(".json") { Shape::Legacy } else { Shape::Main };
         let source = Source::open(&path).unwrap();
-        let examined = Examined::read(path, source, agents::of(Dialect::Sid), shape, &Meter::default()).unwrap();
+        let examined =
+            Examined::read(path, source, agents::of(sid_audit::agents::SID), shape, &Meter::default()).unwrap();
         assert_eq!(predicted(&examined), expected, "{name}");
         seen += 1;
     }

@@ -3,7 +3,8 @@
 use super::build::{Lines, call, result, text};
 use super::session;
 use serde_json::json;
-use sid_audit::dialect::Dialect::{self, Claude, Openclaw, Pi, Sid};
+use sid_audit::agents::{CLAUDE, OPENCLAW, PI, SID};
+use sid_audit::identity::AgentId;
 use sid_audit::rules::{Collector, Context, legal, lines as line_rules};
 use sid_audit::session::Shape;
 use sid_audit::verdict::ApiVerdict;
@@ -14,7 +15,7 @@ fn bytes(lines: Lines) -> Vec<u8> {
 }
 
 /// What L109 says, by line: its severity and effect; and the verdict.
-fn judge(dialect: Dialect, lines: Lines) -> (Vec<(u64, &'static str, String)>, ApiVerdict) {
+fn judge(dialect: AgentId, lines: Lines) -> (Vec<(u64, &'static str, String)>, ApiVerdict) {
     let session = session(dialect, Shape::Main, bytes(lines));
     let context = Context::new(&session, false, 1_773_100_800_000, 20);
     let mut found = Collector::new(20);
@@ -25,22 +26,22 @@ fn judge(dialect: Dialect, lines: Lines) -> (Vec<(u64, &'static str, String)>, A
     (halves.map(|f| (f.place.line.unwrap(), f.severity.name(), f.effect)).collect(), verdict)
 }
 
-fn severities(dialect: Dialect, lines: Lines) -> Vec<(u64, &'static str)> {
+fn severities(dialect: AgentId, lines: Lines) -> Vec<(u64, &'static str)> {
     judge(dialect, lines).0.into_iter().map(|(line, severity, _)| (line, severity)).collect()
 }
 
 #[test]
 fn in_what_is_sent_it_is_refused() {
     let lines = Lines::default().user(json!("q HALF")).says("m1", json!([text("ok")]));
-    let (found, verdict) = judge(Claude, lines);
+    let (found, verdict) = judge(CLAUDE, lines);
     assert_eq!((found[0].1, verdict), ("error", ApiVerdict::Refused));
     let keyed = json!([{"type": "tool_use", "id": "c1", "name": "Bash", "input": {"HALF": "HALF"}}]);
     let lines =
         Lines::default().user(json!("q")).says("m1", keyed).user(json!([result("c1")])).says("m2", json!([text("ok")]));
-    assert_eq!(severities(Claude, lines), [(2, "error"), (2, "error")]);
+    assert_eq!(severities(CLAUDE, lines), [(2, "error"), (2, "error")]);
     let lines =
         Lines::default().start("anthropic").sid("user", json!([text("HALF")])).sid("assistant", json!([text("ok")]));
-    assert_eq!(severities(Sid, lines), [(2, "error")]);
+    assert_eq!(severities(SID, lines), [(2, "error")]);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn beside_what_is_sent_it_hinders_strict_readers_only() {
         .says("m1", json!([call("c1", "Bash")]))
         .claude(beside)
         .says("m2", json!([text("ok")]));
-    let (found, verdict) = judge(Claude, lines);
+    let (found, verdict) = judge(CLAUDE, lines);
     assert_eq!((found[0].0, found[0].1, verdict), (3, "warning", ApiVerdict::Ok));
     assert!(found[0].2.contains("does not send it"));
     let left = json!({"type": "user", "uuid": "left", "parentUuid": "id-2",
@@ -65,7 +66,7 @@ fn beside_what_is_sent_it_hinders_strict_readers_only() {
         .claude(left)
         .claude(back)
         .says("m2", json!([text("ok")]));
-    assert_eq!(severities(Claude, lines), [(3, "warning")]);
+    assert_eq!(severities(CLAUDE, lines), [(3, "warning")]);
     // sid-code leaves an open call out, and with it the message that is nothing else.
     let open = json!([{"type": "tool_use", "id": "c9", "name": "bash", "input": {"command": "HALF"}}]);
     let lines = Lines::default()
@@ -74,20 +75,20 @@ fn beside_what_is_sent_it_hinders_strict_readers_only() {
         .sid("assistant", open)
         .sid("user", json!([text("and?")]))
         .sid("assistant", json!([text("ok")]));
-    assert_eq!(severities(Sid, lines), [(3, "warning")]);
+    assert_eq!(severities(SID, lines), [(3, "warning")]);
 }
 
 #[test]
 fn of_another_provider_it_is_not_known() {
     let lines = Lines::default().start("demo").sid("user", json!([text("HALF")])).sid("assistant", json!([text("ok")]));
-    let (found, verdict) = judge(Sid, lines);
+    let (found, verdict) = judge(SID, lines);
     assert_eq!((found[0].1, verdict), ("warning", ApiVerdict::Unknown));
     assert!(found[0].2.contains("not known here"));
 }
 
 #[test]
 fn pi_takes_it_out_before_it_sends() {
-    for dialect in [Pi, Openclaw] {
+    for dialect in [PI, OPENCLAW] {
         let lines = Lines::default().header().asks("q HALF").answers(json!([text("ok")]), "stop");
         let (found, verdict) = judge(dialect, lines);
         assert_eq!((found[0].1, verdict), ("warning", ApiVerdict::Healed));

@@ -1,14 +1,15 @@
 //! Whose sessions are read: the value that stands for an agent in every room, and what the agent says of itself.
 
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::OnceLock;
+use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
 /// What an agent says of itself.
 #[derive(Debug)]
 pub struct Identity {
-    /// The word for it on the command line and in JSON.
+    /// The word for it on the command line and in JSON. No two agents have the same.
     pub name: &'static str,
     /// Its own name, for a sentence.
     pub agent: &'static str,
@@ -18,69 +19,80 @@ pub struct Identity {
     pub formats: &'static str,
     /// What the command line says of it.
     pub about: &'static str,
+    /// Its place where agents are listed.
+    pub place: u8,
 }
 
-/// An agent's way of writing and loading sessions. One byte: it is kept for every file of a store.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Dialect {
-    /// The first one.
-    Sid,
-    /// The second one.
-    Claude,
-    /// The third one.
-    Pi,
-    /// The fourth one.
-    Openclaw,
-}
+/// An agent, by what it says of itself.
+#[derive(Clone, Copy)]
+pub struct AgentId(&'static Identity);
 
-/// What the agents said of themselves, by their place.
-static KNOWN: [OnceLock<&'static Identity>; 4] = [const { OnceLock::new() }; 4];
-
-/// What is said of an agent that said nothing.
-static NOBODY: Identity =
-    Identity { name: "unknown", agent: "unknown", loader: "unknown", formats: "none", about: "nothing is known of it" };
-
-impl Dialect {
+impl AgentId {
     /// The agent with this identity.
-    #[must_use]
-    pub fn of(self, identity: &'static Identity) -> Self {
-        KNOWN[self as usize].get_or_init(|| identity);
-        self
+    pub const fn new(identity: &'static Identity) -> Self {
+        AgentId(identity)
     }
 
     /// What it says of itself.
     pub fn identity(self) -> &'static Identity {
-        KNOWN[self as usize].get().copied().unwrap_or(&NOBODY)
+        self.0
     }
 
     /// The loader whose rules judge: name and version that was run or read.
     pub fn loader(self) -> &'static str {
-        self.identity().loader
+        self.0.loader
     }
 
     /// The word for it on the command line and in JSON.
     pub fn name(self) -> &'static str {
-        self.identity().name
+        self.0.name
     }
 
     /// The agent's own name, for a sentence.
     pub fn agent(self) -> &'static str {
-        self.identity().agent
-    }
-
-    /// Whether the records are pi's entries (`id`, `parentId`).
-    pub fn is_pi(self) -> bool {
-        matches!(self, Dialect::Pi | Dialect::Openclaw)
+        self.0.agent
     }
 }
 
-impl fmt::Display for Dialect {
+impl PartialEq for AgentId {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+
+impl Eq for AgentId {}
+
+impl PartialOrd for AgentId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AgentId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.0.place, self.0.name).cmp(&(other.0.place, other.0.name))
+    }
+}
+
+impl Hash for AgentId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl fmt::Debug for AgentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl Serialize for Dialect {
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for AgentId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
