@@ -73,7 +73,7 @@ impl Policy {
     /// # Errors
     /// A word that names no finding.
     pub fn gate(&self) -> Result<Gate, Failure> {
-        Gate::new(&self.select, &self.ignore, registry::all())
+        Gate::new(&self.select, &self.ignore, &registry::all())
             .map_err(|message| Failure::new(message).hint("`sid-audit explain` lists them"))
     }
 

@@ -249,7 +249,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     if arguments.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(Failure::new("standard input cannot be repaired").hint("write it to a file and name that").into());
     }
-    let gate = Gate::new(&arguments.select, &arguments.ignore, registry::all())
+    let gate = Gate::new(&arguments.select, &arguments.ignore, &registry::all())
         .map_err(|message| Failure::new(message).hint("`sid-audit explain` lists them"))?;
     let decides = arguments.leaf.is_some() || !arguments.decided().is_empty();
     if decides && arguments.up_to < Fix::Links {

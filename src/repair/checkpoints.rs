@@ -306,7 +306,7 @@ mod tests {
             up_to: Fix::Content,
             relink: Relink::default(),
             answer_orphans: true,
-            gate: Gate::new(&select, &[], crate::agents::registry::all()).unwrap(),
+            gate: Gate::new(&select, &[], &crate::agents::registry::all()).unwrap(),
             live: false,
             now: 0,
             without: Vec::new(),

@@ -34,17 +34,17 @@ pub fn planned<'a>(discovery: &Discovery, plans: &'a [FilePlan]) -> Vec<PlannedF
         .iter()
         .map(|plan| {
             let root = discovery.files.get(plan.file as usize).and_then(|file| discovery.folder(file));
-            let edits = plan.edits.iter().filter_map(|planned| {
+            let edits = plan.edits.iter().map(|planned| {
                 let edit = &planned.edit;
                 let place = Place { line: Some(planned.line), offset: Some(planned.offset), ..Place::default() };
                 let finding = Finding { planned: true, ..edit.rule.at(place) };
                 let reason = if edit.reason.is_empty() { String::new() } else { format!(": {}", edit.reason) };
                 let finding = finding.effect(format!("repair would {}{reason}", edit.action.name().replace('_', " ")));
                 let finding = finding.fact("action", edit.action.name()).fact("class", edit.class.name());
-                Some(match edit.evidence {
+                match edit.evidence {
                     Some(evidence) => finding.fact("evidence", evidence.name()),
                     None => finding,
-                })
+                }
             });
             let left = plan.left.iter().map(|left| left.finding.clone().fact("left_because", left.why.clone()));
             PlannedFile { plan, root: root.map(|folder| folder.root), findings: edits.chain(left).collect::<Vec<_>>() }

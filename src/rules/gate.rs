@@ -20,11 +20,11 @@ impl Gate {
     pub fn new(
         select: &[String],
         ignore: &[String],
-        rules: impl Iterator<Item = &'static Rule> + Clone,
+        rules: &(impl Iterator<Item = &'static Rule> + Clone),
     ) -> Result<Self, String> {
         let is_code = |rule: &&Rule| select.iter().any(|word| word.eq_ignore_ascii_case(rule.code));
         let named = rules.clone().filter(is_code).collect();
-        Ok(Gate { select: meant(select, &rules)?, ignore: meant(ignore, &rules)?, named })
+        Ok(Gate { select: meant(select, rules)?, ignore: meant(ignore, rules)?, named })
     }
 
     /// Whether this finding is kept.
