@@ -28,9 +28,23 @@ pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
     for (heading, text) in agents::doc(rule).sections() {
         out.gap()?;
         out.line([strong(heading)])?;
-        paragraph(out, vec![plain("  ")], 2, text)?;
+        for (n, part) in text.split("\n\n").enumerate() {
+            if n > 0 {
+                out.gap()?;
+            }
+            match command(part) {
+                // As it is pasted: neither quoted nor wrapped.
+                Some(command) => out.line([plain("  "), strong(command)])?,
+                None => paragraph(out, vec![plain("  ")], 2, part)?,
+            }
+        }
     }
     Ok(())
+}
+
+/// The command of a paragraph that is nothing else.
+fn command(text: &str) -> Option<&str> {
+    text.strip_prefix('`')?.strip_suffix('`').filter(|inner| !inner.contains('`'))
 }
 
 /// Prints all rules, family by family.
@@ -52,8 +66,8 @@ pub fn list(out: &mut Out) -> io::Result<()> {
         out,
         Vec::new(),
         0,
-        "Severity is the usual one; a finding may be worse or better where it stands. The third column is how far a \
-         repair has to go: bytes, links or content; - is reported and never touched.",
+        "This is the default severity; a single finding may differ. The third column is how far a repair has to go: \
+         bytes, links or content; - is reported and never touched.",
     )?;
     out.line([plain("next: "), strong("sid-audit explain CODE")])
 }

@@ -12,11 +12,13 @@ static TEXTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/rules/texts");
 /// The text of one rule. `explain`, the man page, SARIF and the pages are made from it.
 #[derive(Debug, Serialize)]
 pub struct Doc {
-    /// What was found.
+    /// The symptom, in a user's words.
+    pub symptom: String,
+    /// What is in the file.
     pub what: String,
     /// How it comes about.
     pub arises: String,
-    /// What each agent does with it, with the version that was run.
+    /// What each agent does with it, with the version that was run: one paragraph for all, then one for each agent.
     pub agent: String,
     /// What `repair` does.
     pub repair: String,
@@ -25,6 +27,8 @@ pub struct Doc {
     /// The error text that a user sees, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_text: Option<String>,
+    /// What to do about it; each command is a paragraph of its own, in backticks.
+    pub command: String,
 }
 
 impl Doc {
@@ -33,34 +37,38 @@ impl Doc {
         let neutral = file(&TEXTS, rule.code).unwrap_or_default();
         let section = |heading: &str| {
             let named = neutral.split("## ").find_map(|section| section.strip_prefix(heading)?.strip_prefix('\n'));
-            flowing(named.unwrap_or_default())
+            paragraphs(named.unwrap_or_default())
         };
         let mut agent = section("What the agent does with it");
         let mut own: Vec<&str> = agents.iter().filter_map(|agent| agent.text(rule.code)).collect();
         own.dedup();
         for text in own {
-            agent.push_str(if agent.is_empty() { "" } else { " " });
-            agent.push_str(&flowing(text));
+            agent.push_str(if agent.is_empty() { "" } else { "\n\n" });
+            agent.push_str(&paragraphs(text));
         }
         Doc {
+            symptom: section("What you see"),
             what: section("What it is"),
             arises: section("How it arises"),
             agent,
             repair: section("What repair does"),
             loses: section("What repair loses"),
             error_text: Some(section("What a user sees")).filter(|text| !text.is_empty()),
+            command: section("What to run"),
         }
     }
 
-    /// The parts under the headings that a person reads.
+    /// The parts under the headings that a person reads, the symptom first and the command last.
     pub fn sections(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let sections = [
-            ("What it is", Some(&self.what)),
+            ("What you see", Some(&self.symptom)),
+            ("What happened in the file", Some(&self.what)),
             ("How it arises", Some(&self.arises)),
             ("What the agent does with it", Some(&self.agent)),
             ("What repair does", Some(&self.repair)),
             ("What repair loses", Some(&self.loses)),
-            ("What a user sees", self.error_text.as_ref()),
+            ("The error text", self.error_text.as_ref()),
+            ("What to run", Some(&self.command)),
         ];
         sections.into_iter().filter_map(|(heading, text)| Some((heading, text?.as_str())))
     }
@@ -71,7 +79,8 @@ pub fn file(texts: &'static Dir<'static>, code: &str) -> Option<&'static str> {
     texts.get_file(format!("{code}.md"))?.contents_utf8()
 }
 
-/// A paragraph without its line ends.
-fn flowing(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Paragraphs without the line ends inside them, one blank line between two.
+fn paragraphs(text: &str) -> String {
+    let flowing = |part: &str| part.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.split("\n\n").map(flowing).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
 }

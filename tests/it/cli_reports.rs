@@ -198,7 +198,7 @@ fn explain_has_every_rule_under_its_headings() {
         let one = run(&["explain", rule.name]).go();
         let text = one.text();
         assert!(text.starts_with(&format!("{}  {}\n", rule.code, rule.name)), "{text}");
-        for heading in ["What it is", "How it arises", "What repair does", "What repair loses"] {
+        for heading in ["What you see", "What happened in the file", "What repair does", "What to run"] {
             assert!(text.contains(heading), "{heading} of {}", rule.code);
         }
         let words = text.lines().filter(|line| line.contains(' '));

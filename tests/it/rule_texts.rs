@@ -1,18 +1,21 @@
 //! Every rule has its text, and every text has its rule.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sid_audit::agents;
 use sid_audit::agents::registry;
+use sid_audit::finding::Severity;
+
+use crate::support::run::Run;
 
 #[test]
 fn every_rule_has_a_text_under_each_heading() {
     let missing: Vec<String> = registry::all()
         .flat_map(|rule| {
             let doc = agents::doc(rule);
-            let texts = [doc.what, doc.arises, doc.agent, doc.repair, doc.loses];
-            let headings = ["what", "arises", "agent", "repair", "loses"].into_iter().zip(texts);
+            let texts = [doc.symptom, doc.what, doc.arises, doc.agent, doc.repair, doc.loses];
+            let headings = ["symptom", "what", "arises", "agent", "repair", "loses"].into_iter().zip(texts);
             let bad = headings.filter(|(_, text)| text.len() < "Nothing.".len() || !text.ends_with('.'));
             bad.map(|(heading, _)| format!("{} {heading}", rule.code)).collect::<Vec<_>>()
         })
@@ -20,15 +23,63 @@ fn every_rule_has_a_text_under_each_heading() {
     assert!(missing.is_empty(), "without a text: {missing:?}");
 }
 
+/// A text ends with a command that works when it is pasted, with the placeholders filled in; or with a sentence.
 #[test]
-fn every_text_belongs_to_a_rule() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let codes: BTreeSet<String> = registry::all().map(|rule| format!("{}.md", rule.code)).collect();
-    let agents = std::fs::read_dir(src.join("agents")).unwrap().map(|entry| entry.unwrap().path());
-    for folder in agents.chain([src.join("rules")]).map(|at| at.join("texts")).filter(|at| at.is_dir()) {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(codes.contains(&name), "{} holds {name}, which is no rule's", folder.display());
+fn every_rule_says_what_to_run() {
+    let mut commands = BTreeSet::new();
+    for rule in registry::all() {
+        let doc = agents::doc(rule);
+        let last = doc.command.rsplit("\n\n").next().unwrap_or_default();
+        let pasted = last.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+        assert!(pasted.is_some() || (last.len() > 10 && last.ends_with('.')), "{}: {last:?}", rule.code);
+        let parts: Vec<&str> = doc.command.split("\n\n").collect();
+        commands.extend(parts.iter().filter_map(|part| Some(part.strip_prefix('`')?.strip_suffix('`')?.to_owned())));
+        let select = doc.command.contains("repair --dry-run") && rule.severity == Severity::Info && rule.fix.is_some();
+        assert!(!select, "{} is repaired only when --select names it", rule.code);
+    }
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(words[0], "sid-audit", "{command}");
+        let said = Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).args(&words[1..]).go().stderr;
+        let said = String::from_utf8_lossy(&said);
+        // FILE is not there, and more is not wrong with it.
+        assert!(
+            said.is_empty() || ["FILE", "FOLDER", "INDEX"].iter().any(|at| said.contains(&format!("'{at}'"))),
+            "{command}: {said}"
+        );
+    }
+}
+
+/// No private numbers of test cases, and no code that a reader cannot look up.
+#[test]
+fn texts_name_no_cases() {
+    let codes: BTreeSet<&str> = registry::all().map(|rule| rule.code).collect();
+    for (at, text) in texts() {
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        for word in words {
+            let (first, rest) = word.split_at(1);
+            let number = rest.len() > 1 && rest.bytes().all(|b| b.is_ascii_digit());
+            assert!(!(number && matches!(first, "s" | "h")), "{} names the case {word}", at.display());
+            let code = number && rest.len() == 3 && matches!(first, "L" | "C" | "T" | "M" | "S" | "U" | "F" | "K");
+            assert!(!code || codes.contains(word), "{} names {word}, which is not a rule", at.display());
         }
     }
+}
+
+#[test]
+fn every_text_belongs_to_a_rule() {
+    let codes: BTreeSet<&str> = registry::all().map(|rule| rule.code).collect();
+    for (at, _) in texts() {
+        let code = at.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        assert!(codes.contains(code), "{} belongs to no rule", at.display());
+    }
+}
+
+/// The files that texts are made of.
+fn texts() -> Vec<(PathBuf, String)> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let agents = std::fs::read_dir(src.join("agents")).unwrap().map(|entry| entry.unwrap().path());
+    let folders = agents.chain([src.join("rules")]).map(|at| at.join("texts")).filter(|at| at.is_dir());
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
+    files.map(|at| (at.clone(), std::fs::read_to_string(at).unwrap())).collect()
 }

@@ -47,7 +47,12 @@ pub(super) fn body() -> Roff {
             for (heading, text) in agents::doc(rule).sections() {
                 page.control("TP", []);
                 page.text([bold(heading)]);
-                page.text([roman(text)]);
+                for (n, part) in text.split("\n\n").enumerate() {
+                    if n > 0 {
+                        page.control("IP", []);
+                    }
+                    page.text([roman(part)]);
+                }
             }
         }
     }
