@@ -7,7 +7,8 @@ use sid_audit::agents;
 use sid_audit::agents::registry;
 use sid_audit::finding::Severity;
 
-use crate::support::run::Run;
+use crate::support::run::{Run, fixtures};
+use crate::support::temp::{Temp, copy_tree};
 
 #[test]
 fn every_rule_has_a_text_under_each_heading() {
@@ -82,4 +83,62 @@ fn texts() -> Vec<(PathBuf, String)> {
     let folders = agents.chain([src.join("rules")]).map(|at| at.join("texts")).filter(|at| at.is_dir());
     let files = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     files.map(|at| (at.clone(), std::fs::read_to_string(at).unwrap())).collect()
+}
+
+/// The words of which a text has one when repair does this.
+fn words_for(action: &str) -> &'static [&'static str] {
+    match action {
+        "quarantine" => &["quarantine"],
+        "terminate line" => &["line feed", "line end", "ends the"],
+        "split line" => &["split", "line of its own", "lines of their own", "own line"],
+        "strip NULs" => &["NUL"],
+        "join lines" => &["join", "together", "newline", "line break"],
+        "strip mark" => &["byte order mark", "mark"],
+        "replace bytes" => &["replace", "escape", "U+FFFD", "becomes", "change"],
+        "set parent" => &["parent", "link", "connect", "root"],
+        "set id" => &["id"],
+        "set pointer" => &["pointer", "parent", "names", "id", "first kept", "leaf"],
+        "move line" => &["move", "order"],
+        "drop copy" => &["cop", "repeat", "second"],
+        "drop record" => &["quarantine", "remove", "record", "drop", "leave", "take"],
+        "remove block" => &["remove", "drop", "leave", "take", "block"],
+        "replace block" => &["replace", "sets", "becomes", "text", "id", "change", "put"],
+        "insert record" => &["add", "insert", "put", "result", "header", "makes"],
+        "salvage" => &["salvage", "keep", "whole", "read"],
+        "remove element" => &["remove", "drop", "leave", "take"],
+        "set counter" => &["count", "number", "nextId", "next id"],
+        _ => &[],
+    }
+}
+
+/// What `explain` promises of a repair is what the repair of the rule's own case does.
+#[test]
+fn a_repair_is_told_by_what_it_does() {
+    let mut wrong = BTreeSet::new();
+    for entry in std::fs::read_dir(fixtures("cases")).unwrap() {
+        let folder = entry.unwrap().path();
+        let temp = Temp::new("told");
+        copy_tree(&folder, temp.path());
+        let run =
+            Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).args(["repair", "--dry-run", "--format", "json"]);
+        let run =
+            run.args(["--up-to", "content", "--orphans", "result", "--now", "2026-03-10T00:00:00Z"]).arg(temp.path());
+        let report = run.go().json();
+        for plan in report["plan"].as_array().unwrap() {
+            for edit in plan["edits"].as_array().unwrap() {
+                let (code, action) = (edit["code"].as_str().unwrap(), edit["action"].as_str().unwrap());
+                let told = agents::doc(registry::find(code).unwrap()).repair.to_lowercase();
+                // What leaves or comes in gives its neighbours another parent, which goes without saying.
+                if (action, edit["class"].as_str()) == ("set parent", Some("content")) {
+                    continue;
+                }
+                let words = words_for(action);
+                assert!(!words.is_empty(), "no words are known for {action}");
+                if !words.iter().any(|word| told.contains(&word.to_lowercase())) {
+                    wrong.insert(format!("{code} {action}: {told}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
