@@ -33,7 +33,7 @@ use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::metrics::usage::StoreUsage;
 use crate::repair::agent::Writer;
 use crate::rules::Examined;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::session::Shape;
 use crate::store::meter::Meter;
 use crate::store::{Discovery, Source};

@@ -42,16 +42,21 @@ pub mod audit;
 pub mod chain;
 pub mod checkpoint;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "repair")]
+#[doc(hidden)]
 pub mod commit;
 pub mod finding;
 pub mod identity;
+#[doc(hidden)]
 pub mod metrics;
+#[doc(hidden)]
 pub mod predict;
 pub mod record;
 pub mod repair;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod report;
 pub mod request;
 pub mod rules;

@@ -4,7 +4,7 @@ use crate::record::agent::BlockField;
 use crate::record::facts::{BlockKind, Record, flag};
 use crate::record::keys::{Key, key};
 use crate::repair::links::quoted;
-use crate::repair::made::UNKNOWN_OUTCOME;
+use crate::repair::synthesize::UNKNOWN_OUTCOME;
 use crate::request::Api;
 use crate::rules::messages::Wrong;
 use crate::session::Session;

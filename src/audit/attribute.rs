@@ -5,7 +5,7 @@ use super::SessionAudit;
 use crate::agents;
 use crate::finding::{Finding, Rule};
 use crate::rules::chain::{MISSING_PARENT, in_other_session};
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::rules::store::{FOREIGN_RECORDS, StoreReport};
 use crate::store::Discovery;
 

@@ -16,7 +16,7 @@ use crate::repair::worse::TakenBack;
 use crate::repair::{checkpoints, plan};
 use crate::rules::Examined;
 use crate::rules::chain::STRAY_LEAF;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::session::{Session, Shape};
 use crate::store::Source;
 use crate::store::meter::Meter;

@@ -83,7 +83,7 @@ pub fn scan(mut discovery: Discovery, options: &Options, meter: &Meter) -> Scan 
     if !meter.stopped() {
         let figures = rules::usage::check_store(&usage, &discovery).into_iter();
         let figures =
-            figures.chain(rules::census::check_store(&zero_fields, &discovery, |d| agents::of(d).counted_as()));
+            figures.chain(rules::fields::check_store(&zero_fields, &discovery, |d| agents::of(d).counted_as()));
         store.extend(figures.filter(|f| options.gate.keeps(f)));
     }
     let in_indexes = checkpoints.iter().flat_map(|index| &index.findings);

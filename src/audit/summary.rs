@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{Counts, Extra, SessionAudit};
 use crate::record::agent::Cut;
 use crate::rules::chain::MISSING_PARENT;
-use crate::rules::gate::Gate;
-use crate::rules::{self, Context, legal, resume};
+use crate::rules::filter::Gate;
+use crate::rules::{self, Context, api_verdict, resume};
 use crate::session::{Session, ids};
 
 /// How many versions of an agent are named for one root.
@@ -20,7 +20,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (mut findings, recovered) = rules::session_findings(context);
     let resume = resume::judge(context, &findings, recovered.as_ref());
     drop(recovered);
-    let (api, api_rules) = legal::api(context, &findings);
+    let (api, api_rules) = api_verdict::api(context, &findings);
     // Only the whole store can tell a missing parent from one in another session. A gate that keeps the second and not the
     // first must not lose it before that is known.
     findings.retain(|finding| gate.keeps(finding) || finding.is(&MISSING_PARENT));

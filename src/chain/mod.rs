@@ -72,7 +72,7 @@ pub enum Refusal {
     BadDocument(&'static str),
 }
 
-/// What a loader makes of one file. Numbers are places in [`Facts::records`].
+/// What a loader makes of one file. Numbers are places in [`records`](crate::record::facts::Facts::records).
 #[derive(Debug)]
 pub struct Chain {
     /// How it reads.

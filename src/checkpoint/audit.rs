@@ -229,7 +229,7 @@ impl Bench<'_> {
             }
             steps.push(Step { position, entry: number, state, truth });
         }
-        cursor.settle();
+        cursor.finish();
         for (position, number, finding) in cursor.take_found() {
             self.note(file, position, number, finding);
         }

@@ -150,7 +150,7 @@ impl<'a> Cursor<'a> {
         self.next = position + 1;
         let proof = match entry.kind {
             EntryKind::Full => {
-                self.settle();
+                self.finish();
                 match self.load(&entry, position, number) {
                     Ok(text) => {
                         (self.text, self.held) = (text, Held::Text);
@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
         if let Some((how, at, length)) = applied.misfit.filter(|_| count > 0) {
             let place = Span { offset: span.offset + at as u64, length: length as u64 };
             self.found.push((position, number, Noted::Misfit(how, place)));
-            self.settle();
+            self.finish();
         }
         self.suspect = None;
         let proof = if count == 0 {
@@ -270,7 +270,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Nothing speaks for a plain text that looks packed: it is one.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn finish(&mut self) {
         if let Some((position, number)) = self.suspect.take() {
             self.found.push((position, number, Noted::Fault(Fault::Mislabelled)));
         }
@@ -286,7 +286,7 @@ impl<'a> Cursor<'a> {
         let Some(entry) = self.index.entry(number).copied() else { return 0 };
         let fault = match (entry.kind, entry.body) {
             (EntryKind::Full, _) => {
-                self.settle();
+                self.finish();
                 match self.load(&entry, position, number) {
                     Ok(text) => return text.len() as u64,
                     Err(fault) => fault,

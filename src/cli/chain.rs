@@ -256,7 +256,7 @@ fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
 }
 
 fn command(path: &Path) -> String {
-    crate::report::next::with_path("sid-audit chain", path).unwrap_or_else(|| "sid-audit chain FILE".to_owned())
+    crate::report::suggest::with_path("sid-audit chain", path).unwrap_or_else(|| "sid-audit chain FILE".to_owned())
 }
 
 /// Two records with one id and different content.

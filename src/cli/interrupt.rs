@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::status::Status;
 use crate::commit::output;
+use crate::report::format::number;
 use crate::report::out;
-use crate::report::words::number;
 use crate::store::meter::Meter;
 
 /// Writing beyond a limit on the size of files becomes an error of that write, which is told and tidied up after, instead

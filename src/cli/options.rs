@@ -10,7 +10,7 @@ use crate::agents::{self, registry};
 use crate::identity::AgentId;
 use crate::report::out::{Colour, Out};
 use crate::rules::baseline::Baseline;
-use crate::rules::gate::{FailOn, Gate};
+use crate::rules::filter::{FailOn, Gate};
 use crate::store::Source;
 
 /// How what is read is read.

@@ -13,7 +13,7 @@ use crate::agents;
 use crate::audit::{self, PLACES, summary};
 use crate::predict::{self, Around};
 use crate::report::{predict_json, predict_table};
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::rules::{Context, Examined};
 use crate::store::liveness;
 

@@ -24,7 +24,7 @@ use crate::agents::{self, registry};
 use crate::audit::is_session_or_index;
 use crate::audit::repair::store_context::World;
 use crate::audit::repair::{self, Applying, FilePlan, Options, Refused, Survey};
-use crate::commit::tidy::CAP;
+use crate::commit::gc::CAP;
 use crate::commit::{self, Journal, Run};
 use crate::finding::Fix;
 use crate::repair::links::Relink;
@@ -32,10 +32,10 @@ use crate::repair::plan;
 use crate::report::out::{self, Out};
 use crate::report::progress::Progress;
 use crate::report::repair_diff::{self, Change};
-use crate::report::{junit, next, repair_json, repair_listed, repair_table, sarif};
+use crate::report::{junit, repair_json, repair_listed, repair_table, sarif, suggest};
 use crate::rules::baseline::Baseline;
 use crate::rules::counted;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::store::Discovery;
 use crate::store::meter::Meter;
 
@@ -343,7 +343,7 @@ impl Repair<'_> {
         };
         for plan in &mut survey.plans {
             if let Some(withheld) = &mut plan.withheld {
-                withheld.hint = next::with_path(both, &plan.path);
+                withheld.hint = suggest::with_path(both, &plan.path);
                 refused.push(withheld.clone());
             }
         }

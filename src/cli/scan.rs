@@ -13,9 +13,9 @@ use crate::metrics::cross_check::{CrossCheck, Fault};
 use crate::report::out::Out;
 use crate::report::progress::Progress;
 use crate::report::scan_table::{self, Extent};
-use crate::report::{html, junit, listed, sarif, scan_json};
+use crate::report::{by_file, html, junit, sarif, scan_json};
 use crate::rules::baseline::Baseline;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 
 /// Health of whole stores: every layer, every session, two verdicts each.
 ///
@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
     let scan = arguments.reading.with_jobs(|| audit::scan(input.discovery, &options, &meter))?;
     drop(progress);
     if let Some(path) = &arguments.new.write_baseline {
-        write::baseline(path, &stores(&scan.discovery), listed::of_scan(&scan))?;
+        write::baseline(path, &stores(&scan.discovery), by_file::of_scan(&scan))?;
     }
     let status = status(&scan, &known, |finding| arguments.policy.fail_on.fails(finding.severity));
     complain_unread(scan.errors.iter().chain(&scan.defects));
@@ -144,7 +144,7 @@ impl Print<'_> {
                     exit: (status.number(), status.meaning()),
                     taken_at: now,
                 };
-                sarif::document(out, report, || listed::of_scan(scan))
+                sarif::document(out, report, || by_file::of_scan(scan))
             }
             Format::Junit => {
                 let report = junit::Report {
@@ -155,14 +155,14 @@ impl Print<'_> {
                     errors: [&scan.errors, &scan.defects],
                     taken_at: now,
                 };
-                junit::document(out, report, || listed::of_scan(scan))
+                junit::document(out, report, || by_file::of_scan(scan))
             }
         }
     }
 }
 
 fn status(scan: &Scan, known: &Baseline, fails: impl Fn(&Finding) -> bool) -> Status {
-    let failing = listed::of_scan(scan).any(|file| known.unknown(file.findings, &file.below).any(&fails));
+    let failing = by_file::of_scan(scan).any(|file| known.unknown(file.findings, &file.below).any(&fails));
     let holds = [
         (Status::Interrupted, scan.interrupted),
         (Status::Defect, !scan.defects.is_empty() || scan.cross_check.as_ref().is_some_and(CrossCheck::is_defect)),

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::failure::Failure;
 use crate::agents;
 use crate::commit::output;
+use crate::report::by_file::Listed;
 use crate::report::json;
-use crate::report::listed::Listed;
 use crate::report::out::Finish;
 use crate::rules::baseline::{Baseline, Document, Entry};
 

@@ -11,9 +11,9 @@ use super::journal::KeptFile;
 use super::manifest::{Attribute, EntryId, Kept, KeptState, Manifest, Part, Quarantined, RecordedPath, State, VERSION};
 use super::metadata::Dress;
 use super::refusal::{Error, Refusal};
-use super::reverse::{self, Recorded};
-use super::site::Old;
+use super::reverse_patch::{self, Recorded};
 use super::splice::{Edits, EditsOf, Spliced, copy_range};
+use super::target::Old;
 use crate::repair::plan::Fragment;
 
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -247,7 +247,7 @@ pub(super) fn replace_file(folder: &Folder, name: &str, bytes: &[u8]) -> io::Res
 }
 
 fn write_reverse(folder: &Folder, old: &File, size: u64, edits: &mut dyn Edits) -> io::Result<Part> {
-    let file = new_file(folder, REVERSE, |to| reverse::write(old, size, edits, to).map(drop))?;
+    let file = new_file(folder, REVERSE, |to| reverse_patch::write(old, size, edits, to).map(drop))?;
     let bytes = disk::stat(&file)?.len;
     Ok(Part { file: REVERSE.to_owned(), sha256: prefix(&file, bytes)?.sha256, bytes })
 }

@@ -17,7 +17,7 @@ use super::protect;
 use super::recover::{self, Recovered};
 use super::refusal::{Error, Refusal};
 use super::replace::Swapped;
-use super::site::random;
+use super::target::random;
 use crate::store::agent::Homes;
 
 const RUNS: &str = "runs";

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, Sha};
 use super::disk::Stat;
-use super::site::{is_ours, nth_name};
+use super::target::{is_ours, nth_name};
 use crate::text::hex;
 
 /// The version that this crate writes. One that is higher is listed, never acted upon.

@@ -9,7 +9,7 @@
 //! | [`undo`] | takes it back |
 //! | [`recover`] | what a crash left |
 //! | [`strangers`] | originals that no entry knows |
-//! | [`tidy`] | kept files and old entries go |
+//! | [`gc`] | kept files and old entries go |
 //! | [`liveness`] | who has a file open |
 //! | [`output`] | reports and generated files |
 //! | `protect` | what they never take the place of |
@@ -19,12 +19,14 @@
 
 mod disk;
 mod entry;
-mod exchange;
 mod metadata;
-mod reverse;
-mod site;
+mod reverse_patch;
+mod swap;
+mod target;
 
 pub mod content;
+pub mod failpoint;
+pub mod gc;
 pub mod journal;
 pub mod liveness;
 pub mod manifest;
@@ -35,9 +37,7 @@ pub mod refusal;
 pub mod replace;
 pub mod settle;
 pub mod splice;
-pub mod step;
 pub mod strangers;
-pub mod tidy;
 pub mod undo;
 
 pub use content::{Content, Fingerprint, Sha};

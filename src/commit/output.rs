@@ -12,10 +12,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::content::parent;
+use super::failpoint::step;
 use super::protect;
 use super::refusal::Error;
-use super::site::random;
-use super::step::step;
+use super::target::random;
 use crate::store::agent::Homes;
 
 /// A file on its way to its name. Dropped before [`Output::finish`], it leaves nothing.

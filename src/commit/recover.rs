@@ -15,7 +15,7 @@ use super::entry::{Entry, holds};
 use super::journal::{self, KeptFile};
 use super::liveness;
 use super::manifest::{EntryId, Kept, KeptState, Manifest, State};
-use super::site::{Site, nth_name, set_aside};
+use super::target::{Site, nth_name, set_aside};
 
 /// What became of an entry that a crash had left.
 #[derive(Clone, Debug)]

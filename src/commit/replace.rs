@@ -5,7 +5,7 @@
 //! before the exchange leaves the original untouched and withdraws the entry; whatever fails behind it puts the original
 //! back. The old file stays beside the session under the kept name; `settle` watches it.
 //!
-//! [`replace`] does all of it for one file. A run over many files calls [`swap`] for each and [`settle`] once, so that
+//! [`replace`] does all of it for one file. A run over many files calls [`fn@swap`] for each and [`settle`] once, so that
 //! it waits for the settle time once.
 
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 use super::content::{At, Content, Fingerprint};
 use super::disk::{Folder, Stat};
 use super::entry::{Entry, Told};
-use super::exchange::{self, Fallen};
 use super::journal::{KeptFile, Run};
 use super::liveness;
 use super::manifest::EntryId;
 use super::metadata::Dress;
 use super::refusal::{Error, Refusal};
 use super::settle::settle;
-use super::site::{Old, Site};
 use super::splice::{self, EditsOf, InMemory, Splice, Spliced};
+use super::swap::{self, Fallen};
+use super::target::{Old, Site};
 use crate::repair::plan::Fragment;
 
 /// One file to be replaced.
@@ -276,18 +276,18 @@ fn carry_out(
     let edits = (change.edits)().map_err(|e| Error::io("read the journal in", entry.path.join("reverse"), e))?;
     let mut source = Spliced::new(At::new(old, stat.len), edits);
     let (name, after) = (entry.manifest.kept[0].name.clone(), entry.manifest.after);
-    let ready = exchange::prepare(site, &name, &mut source, &dress, &mut warnings, &mut |bytes, content| {
+    let ready = swap::prepare(site, &name, &mut source, &dress, &mut warnings, &mut |bytes, content| {
         if content != after {
             return Err(Refusal::Changed { path: site.path(), how: "its bytes changed while they were read" }.into());
         }
         prove(change.proof, site, bytes, content)
     })?;
-    let same = guard(site, &stat, options).and_then(|()| exchange::unchanged(site, old, &stat, &entry.manifest.before));
+    let same = guard(site, &stat, options).and_then(|()| swap::unchanged(site, old, &stat, &entry.manifest.before));
     if let Err(error) = same {
-        exchange::discard(site, &ready);
+        swap::discard(site, &ready);
         return Err(error.into());
     }
-    exchange::take_the_name(site, &ready, &mut entry, 0)?;
+    swap::take_the_name(site, &ready, &mut entry, 0)?;
     if stat.links > 1 {
         warnings.push(format!("{} other names of it still lead to the original", stat.links - 1));
     }

@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 use super::content::{At, Content, Noting, Sha, prefix};
 use super::disk::{self, Stat};
 use super::entry::Entry;
-use super::exchange;
 use super::journal::KeptFile;
 use super::manifest::{Kept, KeptState, State, Take};
 use super::metadata::Dress;
 use super::refusal::{Error, Refusal};
 use super::replace::{Merged, Options, Outcome, Stage, Swapped, Unmerged, Verify, prove};
-use super::site::{Site, nth_name};
+use super::swap;
+use super::target::{Site, nth_name};
 
 const REWRITTEN: &str = "it was rewritten in place";
 
@@ -181,7 +181,7 @@ impl<'a> Watched<'a> {
             }
             prove(Some((verify, stage)), site, path, content)
         };
-        let ready = exchange::prepare(site, &name, &mut source, &dress, &mut self.warnings, &mut check)?;
+        let ready = swap::prepare(site, &name, &mut source, &dress, &mut self.warnings, &mut check)?;
         drop(source);
 
         let takes = late.iter().map(|l| Take { from: l.k, bytes: l.to, sha256: l.sha256 }).collect();
@@ -195,14 +195,14 @@ impl<'a> Watched<'a> {
             takes,
         });
         let recorded = self.entry.save().map_err(Why::from);
-        let same = recorded.and_then(|()| Ok(exchange::unchanged(site, &file, &stat, &whole)?));
+        let same = recorded.and_then(|()| Ok(swap::unchanged(site, &file, &stat, &whole)?));
         if let Err(why) = same {
-            exchange::discard(site, &ready);
+            swap::discard(site, &ready);
             self.entry.manifest.kept.pop();
             let _ = self.entry.save();
             return Err(why);
         }
-        if let Err(fallen) = exchange::take_the_name(site, &ready, &mut self.entry, k) {
+        if let Err(fallen) = swap::take_the_name(site, &ready, &mut self.entry, k) {
             if !fallen.exchanged {
                 self.entry.manifest.kept.pop();
                 let _ = self.entry.save();

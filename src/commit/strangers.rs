@@ -10,7 +10,7 @@ use super::entry::Entry;
 use super::journal::{self, Journal};
 use super::manifest::KeptState;
 use super::refusal::Error;
-use super::site::is_ours;
+use super::target::is_ours;
 
 /// What was found, and whether all of the journal could be asked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -20,10 +20,10 @@ use super::output;
 use super::recover::mark_undone;
 use super::refusal::{Error, Refusal};
 use super::replace::{Change, Options, Outcome, Stage, Swapped, Verify, swap_change};
-use super::reverse::Followed;
+use super::reverse_patch::Followed;
 use super::settle::settle;
-use super::site::Site;
 use super::splice::Spliced;
+use super::target::Site;
 use crate::store::agent::Homes;
 
 /// What is to be undone.

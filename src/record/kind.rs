@@ -14,7 +14,7 @@ use super::read::Draft;
 const NAMED_TYPES: usize = 100;
 
 /// Settles what the record is, once all its fields are read.
-pub(super) fn settle(
+pub(super) fn classify(
     agent: &dyn Records,
     text: &[u8],
     draft: &mut Draft,

@@ -136,7 +136,7 @@ impl RecordReader {
         record.block_count = u16::try_from(facts.blocks.len() - mark).unwrap_or(u16::MAX);
         record.type_name = NO_NAME;
         if record.kind != Kind::NonObject {
-            kind::settle(self.agent, text, &mut draft, facts, mark, hidden);
+            kind::classify(self.agent, text, &mut draft, facts, mark, hidden);
             if !hidden {
                 self.note_fields(text, &draft, facts);
             }

@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use crate::repair::links::Relink;
     use crate::rules::checkpoints::{ID_COUNTER_BEHIND, UNREADABLE_INDEX};
-    use crate::rules::gate::Gate;
+    use crate::rules::filter::Gate;
 
     fn options(select: &[&str]) -> Options {
         let select: Vec<String> = select.iter().map(|s| (*s).to_owned()).collect();

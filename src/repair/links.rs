@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::answer::{Job, Way, one};
 use super::edit::{Action, Edit};
-use super::made;
+use super::synthesize;
 use super::text::Splice;
 use crate::chain::graph::{MISSING, numbered};
 use crate::chain::recover::{Broken, Evidence, Link, Origin, Recovered, recover};
@@ -151,7 +151,7 @@ fn give_id(
     let child = wanting.get(&wanted).copied().filter(|c| *c > m);
     let id = match child {
         Some(child) => reread::field(&session.source, session.record(child), &[names.parent]).map(|t| t.lossy()),
-        None => Some(made::id(job.agent, &session_id(session), &text, &MISSING_ID)),
+        None => Some(synthesize::id(job.agent, &session_id(session), &text, &MISSING_ID)),
     };
     let Some(id) = id else { return Ok(None) };
     let Some(splice) = set_member(&text, record.offset, names.id, &quoted(&id)) else { return Ok(None) };

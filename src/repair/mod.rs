@@ -6,7 +6,7 @@
 //!
 //! `answer` is the table from a rule to what answers it, `agent` what that takes of an agent. `bytes`, `links` and
 //! `content` make the edits of their class, `leaf` those that a person decided; `text`
-//! holds the text as pieces of the file and new bytes, `places` leads back to the file; `made` is all that is made up;
+//! holds the text as pieces of the file and new bytes, `places` leads back to the file; `synthesize` is all that is made up;
 //! `checkpoints` plans for indexes. `proof` holds a result against its plan before it takes the file's place.
 
 pub mod agent;
@@ -17,9 +17,9 @@ pub mod content;
 pub mod edit;
 pub mod leaf;
 pub mod links;
-pub mod made;
 mod places;
 pub mod plan;
 pub mod proof;
+pub mod synthesize;
 pub mod text;
 pub mod worse;

@@ -17,7 +17,7 @@ use crate::chain::recover::{Evidence, answers_to_nothing};
 use crate::finding::{Finding, Fix, Rule, Severity, loud};
 use crate::record::facts::{Id, flag};
 use crate::rules::chain::{MISSING_ID, MISSING_PARENT};
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::rules::{self, Context, Examined};
 use crate::session::Session;
 use crate::store::meter::Meter;
@@ -323,7 +323,7 @@ pub fn state(examined: &Examined, options: &Options) -> State {
         }
     }
     let resume = rules::resume::judge(&context, &findings, recovered.as_ref());
-    let (api, api_rules) = rules::legal::api(&context, &findings);
+    let (api, api_rules) = rules::api_verdict::api(&context, &findings);
     let messages = session.chain.messages.iter().map(|&n| Back::of(session.record(n))).collect();
     let refused = session.chain.refusal.is_some();
     // sid-code takes a tail whose id is no string for one without.

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::chain_json::{PlaceJson, Report, Rows};
 use super::chain_table::head;
-use super::envelope::Each;
+use super::format::{counted, moment, number, paragraph};
+use super::json_head::Each;
 use super::out::Out;
 use super::style::{Style, dim, strong};
 use super::table::Grid;
-use super::words::{counted, moment, number, paragraph};
 use crate::agents;
 use crate::checkpoint::anchors::Anchor;
 use crate::text::Text;

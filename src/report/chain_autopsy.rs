@@ -5,14 +5,14 @@ use std::io;
 
 use serde::Serialize;
 
+use super::by_file;
 use super::chain_json::{PlaceJson, Report, Rows};
 use super::chain_table::head;
-use super::envelope::Each;
-use super::listed;
+use super::format::{counted, number, paragraph};
+use super::json_head::Each;
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::keep_start;
-use super::words::{counted, number, paragraph};
 use crate::finding::{Finding, Rule};
 use crate::record::facts::BlockKind;
 use crate::request::Request;
@@ -197,7 +197,7 @@ pub fn page(out: &mut Out, report: &Report<'_>, autopsy: &Autopsy<'_>) -> io::Re
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
             plain(format!("{}  ", finding.as_cause())),
         ];
-        paragraph(out, lead, 10, &listed::sentence(finding))?;
+        paragraph(out, lead, 10, &by_file::sentence(finding))?;
         let window = autopsy.window(finding);
         let mut no_record = finding.place.line.filter(|_| !window.iter().any(|slab| slab.subject));
         for slab in window {

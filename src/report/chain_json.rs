@@ -9,10 +9,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::chain_autopsy::Autopsy;
-use super::envelope::{Each, Head, IdField, PathField};
 use super::finding_json::{FindingJson, Under, findings};
-use super::next::Next;
+use super::json_head::{Each, Head, IdField, PathField};
 use super::scan_json::{ApiJson, ResumeJson};
+use super::suggest::Next;
 use super::{chain_anchors, chain_autopsy, json};
 use crate::audit::SessionAudit;
 use crate::audit::id_lookup::Seen;

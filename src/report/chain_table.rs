@@ -4,12 +4,12 @@
 use std::io;
 
 use super::chain_json::{Report, Rows};
-use super::next::Next;
+use super::format::{counted, moments, number, paragraph, size};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
+use super::suggest::Next;
 use super::table::Grid;
-use super::words::{counted, moments, number, paragraph, size};
-use super::{listed, verdict};
+use super::{by_file, verdict};
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::text::Text;
 
@@ -243,7 +243,7 @@ fn findings(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
             span(finding.severity.into(), format!("{:<8}", finding.severity.name())),
             plain(format!("{}  ", finding.as_cause())),
         ];
-        paragraph(out, lead, 10, &listed::sentence(finding))?;
+        paragraph(out, lead, 10, &by_file::sentence(finding))?;
     }
     if sorted.len() > limit(report) {
         out.line([dim(format!("  and {} more", number((sorted.len() - limit(report)) as u64)))])?;

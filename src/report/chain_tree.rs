@@ -7,9 +7,9 @@ use std::io;
 
 use super::chain_json::{Report, Rows};
 use super::chain_table::{head, sentence};
+use super::format::{counted, number, paragraph};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
-use super::words::{counted, number, paragraph};
 use crate::chain::survey::{Branch, Gap, Reason};
 use crate::chain::walk::up;
 

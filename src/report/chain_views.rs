@@ -5,10 +5,10 @@ use std::io;
 
 use super::chain_json::{Report, Rows};
 use super::chain_table::head;
+use super::format::{counted, number, paragraph, size};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::keep_start;
-use super::words::{counted, number, paragraph, size};
 use crate::chain::linear::Linear;
 use crate::record::blocks::BlockView;
 use crate::record::facts::{Record, flag};

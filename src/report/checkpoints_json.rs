@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::envelope::{Each, Head, PathField, TOOL, VERSION};
+use super::by_file::Listed;
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
-use super::listed::Listed;
-use super::next::Next;
+use super::json_head::{Each, Head, PathField, TOOL, VERSION};
 use super::scan_json::{ErrorJson, RootJson, roots};
+use super::suggest::Next;
 use crate::audit::layers::IndexAudit;
 use crate::checkpoint::Audit;
 use crate::checkpoint::report::Report as Element;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::checkpoints_json::{Judged, Report};
+use super::format::{counted, full_copies, number, size};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::{Grid, keep_end};
-use super::words::{counted, full_copies, number, size};
 use crate::checkpoint::moves::{Moves, Would};
 use crate::checkpoint::rebuild::State;
 use crate::finding::{Finding, Severity};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::envelope::PathField;
+use super::json_head::PathField;
 use crate::metrics::cross_check::{CrossCheck, Difference, METHODS};
 use crate::store::Discovery;
 

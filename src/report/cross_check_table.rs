@@ -2,10 +2,10 @@
 
 use std::io;
 
+use super::format::{counted, number, paragraph};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
-use super::words::{counted, number, paragraph};
 use crate::metrics::cross_check::{CrossCheck, METHODS, Row};
 use crate::store::Discovery;
 

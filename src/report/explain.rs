@@ -4,11 +4,11 @@ use std::io;
 
 use serde::Serialize;
 
+use super::format::paragraph;
 use super::json;
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
-use super::words::paragraph;
 use crate::agents;
 use crate::agents::registry;
 use crate::finding::{Fix, Rule, Severity};

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::envelope::{Each, Head};
 use super::json;
+use super::json_head::{Each, Head};
 use super::scan_json::{ErrorJson, RootJson, roots};
 use crate::audit::fields::Answers;
 use crate::identity::AgentId;

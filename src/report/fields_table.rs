@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::fields_json::Report;
+use super::format::{counted, number, paragraph};
 use super::out::Out;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
-use super::words::{counted, number, paragraph};
 use crate::metrics::census::{FieldVerdict, Verdict};
 use crate::metrics::paths::{AllPaths, TYPES};
 

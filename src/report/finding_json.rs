@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::envelope::{IdField, PathField};
-use super::next::Next;
+use super::json_head::{IdField, PathField};
+use super::suggest::Next;
 use crate::finding::{Cause, Fact, Finding, Fix, Severity};
 use crate::rules::baseline::Baseline;
 use crate::rules::fingerprint::Fingerprints;

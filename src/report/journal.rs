@@ -6,16 +6,16 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::envelope::{Head, PathField};
 use super::json;
+use super::json_head::{Head, PathField};
 use super::out::Out;
 use super::repair_json::{AppliedJson, RefusedJson};
 use super::repair_table;
 use super::scan_json::ErrorJson;
 use super::style::{dim, plain, strong};
 use crate::audit::repair::Applying;
+use crate::commit::gc::{Stays, Swept};
 use crate::commit::journal::{Listed, ListedEntry};
-use crate::commit::tidy::{Stays, Swept};
 use crate::commit::undo::{Examined, Standing};
 use crate::rules::counted;
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::neutral::is_active;
+use super::sanitize::is_active;
 
 /// Writes a document, then a line feed.
 ///

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::listed::{self, Listed, Told};
-use super::neutral::visible;
+use super::by_file::{self, Listed, Told};
+use super::sanitize::visible;
 use crate::finding::{Finding, Severity};
 use crate::record::time;
 use crate::rules::baseline::Baseline;
@@ -181,7 +181,7 @@ fn lines(out: &mut impl Write, file: &Listed<'_>, all: &[&Told<'_>]) -> io::Resu
         let known = if told.known { " (known)" } else { "" };
         let severity: Severity = finding.severity;
         let text =
-            format!("{path}{place}: {} {} {}{known}", severity.name(), finding.rule.code, listed::sentence(finding));
+            format!("{path}{place}: {} {} {}{known}", severity.name(), finding.rule.code, by_file::sentence(finding));
         writeln!(out, "{}", escaped(&text))?;
     }
     Ok(())

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::cross_check_json::{self, CrossCheckJson};
-use super::envelope::{Each, Head, PathField};
 use super::json;
+use super::json_head::{Each, Head, PathField};
 use super::scan_json::{ErrorJson, RootJson, roots};
 use super::turns_json::TurnsJson;
 use super::usage_json::{RatioJson, TotalJson, UsageJson};

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
 
+use super::format::{counted, full_copies, number, paragraph, size};
 use super::metrics_json::{Report, path_of};
 use super::out::Out;
 use super::scan_table::versions;
 use super::style::{Style, dim, plain, span, strong};
 use super::table::Grid;
-use super::words::{counted, full_copies, number, paragraph, size};
 use super::{cross_check_table, turns_table, usage_table};
 use crate::metrics::readers::Reader;
 use crate::metrics::records::Counts;

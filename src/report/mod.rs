@@ -1,11 +1,12 @@
 //! What a person or a tool reads; the only room that prints.
 //!
 //! One file for each document and form: `scan_table`, `scan_json`, `chain_json`, `predict_table`; what they share stands
-//! beside them. `sarif` and `junit` take the findings of any command (`listed` walks over them), `html` has pages for a
+//! beside them. `sarif` and `junit` take the findings of any command (`by_file` walks over them), `html` has pages for a
 //! browser, `man` makes the manual.
 //!
-//! `out` is the only place that writes to a stream, `neutral` decides what a stream may be shown, `style` knows colours.
+//! `out` is the only place that writes to a stream, `sanitize` decides what a stream may be shown, `style` knows colours.
 
+pub mod by_file;
 pub mod chain_anchors;
 pub mod chain_autopsy;
 pub mod chain_json;
@@ -16,21 +17,19 @@ pub mod checkpoints_json;
 pub mod checkpoints_table;
 pub mod cross_check_json;
 pub mod cross_check_table;
-pub mod envelope;
 pub mod explain;
 pub mod fields_json;
 pub mod fields_table;
 pub mod finding_json;
+pub mod format;
 pub mod html;
 pub mod journal;
 pub mod json;
+pub mod json_head;
 pub mod junit;
-pub mod listed;
 pub mod man;
 pub mod metrics_json;
 pub mod metrics_table;
-pub mod neutral;
-pub mod next;
 pub mod out;
 pub mod predict_json;
 pub mod predict_table;
@@ -39,10 +38,12 @@ pub mod repair_diff;
 pub mod repair_json;
 pub mod repair_listed;
 pub mod repair_table;
+pub mod sanitize;
 pub mod sarif;
 pub mod scan_json;
 pub mod scan_table;
 pub mod style;
+pub mod suggest;
 pub mod table;
 pub mod turns_json;
 pub mod turns_table;
@@ -51,5 +52,4 @@ pub mod usage_json;
 pub mod usage_table;
 pub mod verdict;
 pub mod version;
-pub mod words;
 pub mod wrap;

@@ -5,7 +5,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use super::neutral::visible;
+use super::sanitize::visible;
 use super::style::{END, Span, Style};
 
 /// When to colour.

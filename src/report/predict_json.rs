@@ -6,8 +6,8 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::envelope::{Each, Head, IdField, PathField};
 use super::json;
+use super::json_head::{Each, Head, IdField, PathField};
 use super::scan_json::ResumeJson;
 use crate::audit::SessionAudit;
 use crate::predict::ended::Crash;

@@ -3,12 +3,12 @@
 
 use std::io;
 
+use super::format::{counted, number, paragraph, size};
 use super::out::Out;
 use super::predict_json::{Report, process_name};
 use super::style::{Span, Style, dim, plain, span, strong};
 use super::table::Grid;
 use super::verdict;
-use super::words::{counted, number, paragraph, size};
 use crate::agents;
 use crate::predict::{Fallen, Outcome, State};
 use crate::session::Shape;

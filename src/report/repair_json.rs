@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
-use super::next::Next;
+use super::json_head::{Each, Head, PathField, TOOL, VERSION};
 use super::repair_diff::Change;
 use super::scan_json::{ApiJson, ErrorJson, ResumeJson, RootJson, kind_name, roots};
+use super::suggest::Next;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Failed, FilePlan, Left, Refused, Subject};
 use crate::chain::recover::Evidence;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::listed::Listed;
+use super::by_file::Listed;
 use crate::audit::repair::FilePlan;
 use crate::finding::{Finding, Place};
 use crate::store::Discovery;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::neutral::visible;
-use super::next::with_path;
 use super::out::Out;
 use super::repair_diff::{self, Change};
 use super::repair_json::{Report, loud_codes, next_of};
+use super::sanitize::visible;
 use super::style::{Span, Style, dim, plain, span, strong};
+use super::suggest::with_path;
 use super::wrap::wrap;
 use crate::audit::repair::standing::Still;
 use crate::audit::repair::{Applied, Applying, FilePlan, Refused, Subject};

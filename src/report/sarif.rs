@@ -10,16 +10,16 @@ mod model;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::envelope::{Each, IdField};
-use super::listed::{self, Listed, Told};
-use super::neutral::visible;
+use super::by_file::{self, Listed, Told};
+use super::json_head::{Each, IdField};
+use super::sanitize::visible;
 use super::{json, uri};
 use crate::agents;
 use crate::agents::registry;
 use crate::finding::{Fix, Rule, Severity};
 use crate::record::time;
 use crate::rules::baseline::Baseline;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::store::{Discovery, Layout};
 use model::{
     Artifact, Configuration, Descriptor, DescriptorReference, Driver, Invocation, Location, Log, Logical, Message,
@@ -161,7 +161,7 @@ fn result<'a>(told: Told<'a>, file: &Listed<'_>, roots: &Roots, baseline: bool) 
         rule_id: finding.rule.code,
         rule_index: registry::all().position(|rule| std::ptr::eq(rule, finding.rule)),
         level: level(finding.severity),
-        message: message(&listed::sentence(finding)),
+        message: message(&by_file::sentence(finding)),
         locations: [Location {
             physical_location: Some(Physical {
                 artifact_location: roots.artifact(file.path_of(finding), file.root.filter(|_| finding.path.is_none())),

@@ -7,10 +7,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::cross_check_json::{self, CrossCheckJson};
-use super::envelope::{Each, Head, PathField, TOOL, VERSION};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json;
-use super::next::Next;
+use super::json_head::{Each, Head, PathField, TOOL, VERSION};
+use super::suggest::Next;
 use super::usage_json::TotalJson;
 use crate::agents;
 use crate::audit::layers::IndexAudit;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use unicode_width::UnicodeWidthStr;
 
-use super::next::{Next, with_path};
+use super::format::{counted, number, paragraph, size};
 use super::out::Out;
 use super::scan_json::Report;
 use super::style::{Style, dim, plain, span, strong};
+use super::suggest::{Next, with_path};
 use super::table::Grid;
-use super::words::{counted, number, paragraph, size};
-use super::{cross_check_table, listed, verdict};
+use super::{by_file, cross_check_table, verdict};
 use crate::audit::{self, SessionAudit};
 use crate::finding::{Deletion, Finding, Rule, Severity, When};
 use crate::verdict::{ApiVerdict, ResumeVerdict};
@@ -453,7 +453,7 @@ impl Group {
     }
 
     fn add(&mut self, finding: &Finding, name: &str, places: usize) {
-        self.count += listed::stands_for(finding);
+        self.count += by_file::stands_for(finding);
         if self.last_file != name {
             self.files += 1;
             self.last_file = name.to_owned();

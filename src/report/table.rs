@@ -6,8 +6,8 @@ use std::io;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::neutral::visible;
 use super::out::Out;
+use super::sanitize::visible;
 use super::style::{Style, plain, span};
 
 /// Rows in columns, with a heading or without one. The first cell of each row is shown in the row's style.

@@ -2,10 +2,10 @@
 
 use std::io;
 
+use super::format::{amount, counted, dollars, moment, number, paragraph};
 use super::out::Out;
 use super::style::{Style, dim, plain, strong};
 use super::table::{Grid, keep_start};
-use super::words::{amount, counted, dollars, moment, number, paragraph};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::turns::{By, ModelChange, Stretch, Turn, Turns};
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use super::format::{amount, counted, dollars, number, paragraph};
 use super::metrics_json::{path_of, session_id};
 use super::out::Out;
 use super::style::{Style, dim, plain, strong};
 use super::table::{Grid, keep_start};
-use super::words::{amount, counted, dollars, number, paragraph};
 use crate::audit::measure::{Measured, PlacedDisagreement};
 use crate::metrics::figure::{Cost, Flow, Stock};
 use crate::metrics::usage::ModelUsage;

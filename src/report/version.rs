@@ -20,6 +20,6 @@ fn text() -> String {
     for identity in agents::ALL.iter().map(|agent| agent.agent_id().identity()) {
         text.push_str(&format!("{}: {}; judged by {}\n", identity.agent, identity.formats, identity.loader));
     }
-    text.push_str(&format!("JSON contract: version {}", super::envelope::VERSION));
+    text.push_str(&format!("JSON contract: version {}", super::json_head::VERSION));
     text
 }

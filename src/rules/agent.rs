@@ -2,8 +2,8 @@
 //!
 //! A sentence about what an agent does has `{loader}` where its loader's name stands ([`super::Context::says`]).
 
+use super::api_verdict::{Case, Treatment};
 use super::chain::View;
-use super::legal::{Case, Treatment};
 use super::messages::Wrong;
 use super::store::agent::Stored;
 use super::tools::{Held, Split, Tools};

@@ -1,16 +1,16 @@
 //! The registry of findings, one file per family, and the one gate that acts on it.
 //!
 //! A rule is declared once, as a `static` in its family's file, and the family's `check` makes findings of it. Rules know
-//! nothing of policy: what is shown, ignored or fails a run is decided by [`gate`].
+//! nothing of policy: what is shown, ignored or fails a run is decided by [`filter`].
 
 pub mod agent;
+pub mod api_verdict;
 pub mod baseline;
-pub mod census;
 pub mod chain;
 pub mod checkpoints;
+pub mod fields;
+pub mod filter;
 pub mod fingerprint;
-pub mod gate;
-pub mod legal;
 pub mod lines;
 pub mod messages;
 pub mod registry;

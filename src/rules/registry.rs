@@ -23,7 +23,7 @@ pub fn families() -> Vec<Family> {
         ('M', "messages", super::messages::RULES),
         ('S', "sessions and stores", super::store::RULES),
         ('U', "usage", super::usage::RULES),
-        ('F', "the field census", super::census::RULES),
+        ('F', "the field census", super::fields::RULES),
         ('K', "checkpoints", super::checkpoints::RULES),
     ]
     .into_iter()

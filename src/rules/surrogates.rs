@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::Context;
-use super::legal::HEALED;
+use super::api_verdict::HEALED;
 use crate::finding::{Finding, Severity, Weight};
 use crate::record::facts::Defect;
 use crate::request::{Api, content_span};

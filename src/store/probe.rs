@@ -41,7 +41,7 @@ impl Probe {
         self.text("type").unwrap_or_default()
     }
 
-    /// A member that is a string, of those in [`VALUES`].
+    /// A member that is a string, of those in `VALUES`.
     pub fn text(&self, name: &str) -> Option<&str> {
         match self.get(name) {
             Some(Value::Text(text)) => Some(text),

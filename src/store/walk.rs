@@ -157,7 +157,7 @@ impl Walk {
     pub(super) fn folder(&mut self, plan: &Plan) {
         let Some(given) = self.found.roots.get(plan.root as usize).map(|root| root.path.clone()) else { return };
         if let Some((layout, home)) = self.place(plan.root, &given) {
-            self.settle(plan.root, given, layout, Some(home));
+            self.classify(plan.root, given, layout, Some(home));
             return self.walk(plan.root, layout);
         }
         let homes: Vec<_> =
@@ -168,7 +168,7 @@ impl Walk {
         for (at, (home, layout)) in homes.iter().enumerate() {
             let root = if at == 0 { Some(plan.root) } else { self.add_root(&given) };
             let Some(root) = root else { return };
-            self.settle(root, home.clone(), *layout, Some(home.clone()));
+            self.classify(root, home.clone(), *layout, Some(home.clone()));
             self.note(root, format!("holds '{}', which is read; nothing else in it is", home.display()));
             let mut notes = Vec::new();
             match look(home, &mut notes) {
@@ -282,7 +282,7 @@ impl Walk {
     fn enter_home(&mut self, here: Pending, path: &Path, home: Layout) -> Pending {
         let given = self.found.roots.get(here.root as usize).map(|root| root.given.clone()).unwrap_or_default();
         let Some(root) = self.add_root(&given) else { return here };
-        self.settle(root, path.to_owned(), home, Some(path.to_owned()));
+        self.classify(root, path.to_owned(), home, Some(path.to_owned()));
         Pending { root, below: PathBuf::new(), layout: home, depth: here.depth }
     }
 
@@ -369,7 +369,7 @@ impl Walk {
         Some(index)
     }
 
-    fn settle(&mut self, root: u32, path: PathBuf, layout: Layout, store: Option<PathBuf>) {
+    fn classify(&mut self, root: u32, path: PathBuf, layout: Layout, store: Option<PathBuf>) {
         let insist = self.insist;
         if let Some(root) = self.found.roots.get_mut(root as usize) {
             root.path = path;

@@ -6,7 +6,7 @@ use crate::record::{reread, value::Value};
 use crate::request::agent::Sender;
 use crate::request::pairing::Pairing;
 use crate::request::{IdMap, Role, WHOLE};
-use crate::rules::legal::{Case, Does, Treatment, Weight};
+use crate::rules::api_verdict::{Case, Does, Treatment, Weight};
 use crate::rules::tools::{Held, PAIR_SPLIT_BY_BOUNDARY, Split, Tools};
 use crate::session::Session;
 

@@ -14,7 +14,7 @@ use crate::repair::answer::{Answer, Job};
 use crate::repair::content::{Open, insert_behind, raw_id};
 use crate::repair::edit::Edit;
 use crate::repair::links::{quoted, session_id};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::session::Session;
 
 mod answers;
@@ -65,7 +65,7 @@ impl Writer for Claude {
             }
         }
         let Some(&anchor) = walk.get(last) else { return Ok(Vec::new()) };
-        let id = made::id(self, &session_id(session), &content.text, job.rule);
+        let id = synthesize::id(self, &session_id(session), &content.text, job.rule);
         let kept: String = ["isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"]
             .iter()
             .filter_map(|key| Some(format!(r#""{key}":{},"#, content.raw(key)?)))
@@ -79,7 +79,7 @@ impl Writer for Claude {
             wire::results(calls).join(","),
             quoted(&id),
             raw_id(job, n)?,
-            made::mark(job.rule)
+            synthesize::mark(job.rule)
         );
         insert_behind(job, walk, anchor, &line, &id)
     }

@@ -12,7 +12,7 @@ use crate::repair::answer::{Answer, Job};
 use crate::repair::content::{Open, insert_behind, raw_id};
 use crate::repair::edit::Edit;
 use crate::repair::links::{quoted, session_id};
-use crate::repair::made::{self, UNKNOWN_OUTCOME};
+use crate::repair::synthesize::{self, UNKNOWN_OUTCOME};
 use crate::session::Session;
 
 mod answers;
@@ -60,14 +60,14 @@ impl Writer for Pi {
         for (call, name) in calls {
             let mut named = content.text.clone();
             named.extend_from_slice(call.as_bytes());
-            let id = made::id(self, &session_id(session), &named, job.rule);
+            let id = synthesize::id(self, &session_id(session), &named, job.rule);
             lines.push(format!(
                 r#"{{"type":"message","message":{{"role":"toolResult","toolCallId":{call},"toolName":{},"content":[{{"type":"text","text":{}}}],"isError":true,"timestamp":{}}},"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
                 quoted(name),
                 quoted(UNKNOWN_OUTCOME),
                 stamp.as_deref().unwrap_or("0"),
                 quoted(&id),
-                made::mark(job.rule)
+                synthesize::mark(job.rule)
             ));
             parent = quoted(&id);
             last = id;

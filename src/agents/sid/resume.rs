@@ -7,9 +7,9 @@
 //! | `stop` | what it does next, and where its rule errs |
 //! | `ended` | how the last run ended |
 
-mod beside;
 mod ended;
 mod goal;
+mod sidecar_files;
 mod states;
 mod stop;
 mod stored;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::finding::{Place, Severity};
 use crate::record::time;
 use crate::rules::counted;
-use crate::rules::store::beside::{CONFLICTING_INTENTS, EVIDENCE_OVERFLOW, STALE_INTENT};
+use crate::rules::store::registry::{CONFLICTING_INTENTS, EVIDENCE_OVERFLOW, STALE_INTENT};
 use crate::rules::store::{NAMED, World};
 use crate::store::{FileEntry, FileKind, Part, State, liveness};
 

@@ -4,7 +4,7 @@ use crate::chain::Mode;
 use crate::finding::Place;
 use crate::record::facts::Kind;
 use crate::record::{reread, time};
-use crate::rules::store::marks::{END_NOT_LAST, REPEATED_START, UNFINISHED_SIDECHAIN};
+use crate::rules::store::markers::{END_NOT_LAST, REPEATED_START, UNFINISHED_SIDECHAIN};
 use crate::rules::{Collector, Context};
 use crate::session::Shape;
 

@@ -13,7 +13,7 @@ use crate::repair::answer::{Answer, Job};
 use crate::repair::content::{Content, Open, insert_behind, raw_id};
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, session_id};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::session::Session;
 
 mod answers;
@@ -64,9 +64,9 @@ impl Writer for Sid {
             }
         }
         let side = session.record(n).kind == Kind::TranscriptMessage;
-        let id = made::id(self, &session_id(session), &content.text, job.rule);
+        let id = synthesize::id(self, &session_id(session), &content.text, job.rule);
         let time = content.raw("timestamp").unwrap_or_else(|| "null".to_owned());
-        let (mark, results) = (made::mark(job.rule), results.join(","));
+        let (mark, results) = (synthesize::mark(job.rule), results.join(","));
         let line = if side {
             let turn = content.raw("turn").unwrap_or_else(|| "0".to_owned());
             format!(

@@ -37,7 +37,7 @@ use crate::repair::{checkpoints, leaf};
 use crate::rules::Context;
 use crate::rules::Examined;
 use crate::rules::checkpoints::index_findings;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::rules::store::StoreCollector;
 use crate::session::{Session, ids};
 use crate::store::meter::Meter;

@@ -17,7 +17,7 @@ use crate::commit::undo::{Examined, Standing};
 use crate::commit::{Error, Journal, Locked, Undone};
 use crate::report::{journal as page, out};
 use crate::rules::counted;
-use crate::rules::gate::Gate;
+use crate::rules::filter::Gate;
 use crate::store::{Discovery, Environment};
 
 fn journal() -> Result<Journal, Failure> {

@@ -1,5 +1,5 @@
 //! The calls of the operating system that the room is built from: thin, named by what they are for, and each that
-//! changes something behind `step`.
+//! changes something behind `failpoint`.
 //!
 //! Everything happens below an open folder, by name: a folder that is renamed or replaced while we work cannot send a
 //! write elsewhere. What is done in which order, and what a failure means, is decided by the callers.

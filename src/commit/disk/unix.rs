@@ -11,7 +11,7 @@ use rustix::fs::{Access, AtFlags, FileType, Gid, Mode, OFlags, Timestamps, Uid, 
 use rustix::fs::{accessat, fchmod, fchown, fstat, futimens, linkat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::super::step::step;
+use super::super::failpoint::step;
 use super::{Kind, Stat};
 
 /// An open folder and the path by which it was opened.

@@ -118,7 +118,8 @@ impl Content {
             return None;
         }
         let root = Value::parse(&self.text)?;
-        (root.kind() == Kind::Object)
-            .then(|| Splice::insert(self.offset + root.end as u64 - 1, format!(",{}", crate::repair::made::mark(rule))))
+        (root.kind() == Kind::Object).then(|| {
+            Splice::insert(self.offset + root.end as u64 - 1, format!(",{}", crate::repair::synthesize::mark(rule)))
+        })
     }
 }

@@ -19,7 +19,7 @@ use crate::repair::agent::Names;
 use crate::repair::answer::{Job, Way, one};
 use crate::repair::edit::Action;
 use crate::repair::links::{quoted, set_member};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::repair::text::Splice;
 use crate::rules::messages::{made_up_tail, rule_of_media};
 use crate::text::hex;
@@ -249,8 +249,12 @@ pub(in crate::repair) fn shapes(job: &Job<'_>) -> io::Result<Vec<Way>> {
                 Splice::insert(record.offset + message.end as u64 - 1, format!("{comma}\"content\":{filled}"))
             }
         };
-        let mark =
-            set_member(&text, record.offset, "sidAudit", made::mark(job.rule).trim_start_matches("\"sidAudit\":"));
+        let mark = set_member(
+            &text,
+            record.offset,
+            "sidAudit",
+            synthesize::mark(job.rule).trim_start_matches("\"sidAudit\":"),
+        );
         let splices = std::iter::once(splice).chain(mark).collect();
         edits.push(
             job.edit(Fix::Content, Action::ReplaceBlock, record.offset, splices).reason("a content that is not there"),

@@ -14,7 +14,7 @@ use crate::record::value::Value;
 use crate::repair::answer::{Job, Way};
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{quoted, session_id, set_member, whole_line};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::repair::text::Splice;
 use crate::request::pairing::{Again, NONE, Pairing, State};
 use crate::rules::Examined;
@@ -225,7 +225,7 @@ pub(super) fn rename(job: &Job<'_>, targets: &Targets) -> io::Result<Way> {
         let Some(id) = content.item(index).and_then(|b| b.get("id")) else { continue };
         let mut seed = content.text.clone();
         seed.extend_from_slice(&index.to_le_bytes());
-        let new = format!("toolu_{}", made::uuid(&session_id(session), &seed, job.rule).simple());
+        let new = format!("toolu_{}", synthesize::uuid(&session_id(session), &seed, job.rule).simple());
         let splice = Splice::replace(content.offset + id.start as u64, (id.end - id.start) as u64, quoted(&new));
         edits.push(
             job.edit(Fix::Content, Action::ReplaceBlock, content.offset, vec![splice]).reason("a call id of its own"),

@@ -9,13 +9,13 @@ use super::drawing::Drawing;
 use super::{Page, figure, finding, nothing, timeline};
 use crate::chain::survey::{Branch, Reason};
 use crate::finding::Rule;
+use crate::report::by_file::Listed;
 use crate::report::chain_json::{Report, Rows};
 use crate::report::chain_table::{how, meaning, sentence};
-use crate::report::listed::Listed;
-use crate::report::next::Next;
+use crate::report::format::{counted, moment, number, size};
 use crate::report::scan_table::versions;
+use crate::report::suggest::Next;
 use crate::report::verdict;
-use crate::report::words::{counted, moment, number, size};
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 pub(super) const SCRIPT: &str = include_str!("chain.js");

@@ -16,7 +16,7 @@ use crate::record::facts::{BlockKind, Kind, NO_TIME, flag};
 use crate::record::time;
 use crate::report::chain_json::{Report, Rows};
 use crate::report::chain_table::{meaning, sentence};
-use crate::report::words::{counted, number};
+use crate::report::format::{counted, number};
 
 /// How much of an id stands in the drawing; the title has all of it.
 const ID: usize = 36;

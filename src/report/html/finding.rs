@@ -7,9 +7,9 @@ use maud::{Markup, html};
 use super::nothing;
 use crate::agents;
 use crate::finding::{Fact, Finding, Fix, Rule, Severity};
-use crate::report::listed::stands_for;
-use crate::report::next::Next;
-use crate::report::words::number;
+use crate::report::by_file::stands_for;
+use crate::report::format::number;
+use crate::report::suggest::Next;
 use crate::text::Text;
 
 /// A severity as a word in its colour; the word alone is enough to tell.
@@ -105,7 +105,9 @@ pub(super) fn rule(rule: &Rule) -> Markup {
             summary { "What is " (rule.name) "?" }
             @for (heading, text) in agents::doc(rule).sections() {
                 h4 { (heading) }
-                p { (text) }
+                @for paragraph in text.split("\n\n") {
+                    p { (paragraph.trim_matches('`')) }
+                }
             }
             p.dim {
                 "usually " (rule.severity.name()) ", fix: " (rule.fix.map_or("none", Fix::name)) ", since " (rule.since)

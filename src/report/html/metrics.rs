@@ -13,8 +13,8 @@ use super::{Page, nothing};
 use crate::audit::measure::Measured;
 use crate::metrics::figure::{Flow, Stock};
 use crate::metrics::usage::ModelUsage;
+use crate::report::format::{counted, number, size};
 use crate::report::scan_table::{short, versions};
-use crate::report::words::{counted, number, size};
 
 /// How many rows a plot has.
 const ROWS: usize = 30;

@@ -25,8 +25,8 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::envelope::TOOL;
-use super::neutral::visible;
+use super::json_head::TOOL;
+use super::sanitize::visible;
 use crate::record::time;
 
 const STYLE: &str = include_str!("page.css");
@@ -105,7 +105,7 @@ fn hash(text: &str) -> String {
 
 /// What a number is a number of: the number stands out.
 fn figure(n: u64, what: &str) -> Markup {
-    let words = super::words::counted(n, what);
+    let words = super::format::counted(n, what);
     let (number, what) = words.split_once(' ').unwrap_or((&words, ""));
     html! { b { (number) } " " (what) }
 }
@@ -123,7 +123,7 @@ mod tests {
     fn what_is_embedded_cannot_end_its_element() {
         for text in [STYLE, scan::SCRIPT, chain::SCRIPT] {
             assert!(!text.contains("</") && !text.contains("<!--"), "{text}");
-            assert!(!text.chars().any(|c| c != '\n' && super::super::neutral::is_active(c)));
+            assert!(!text.chars().any(|c| c != '\n' && super::super::sanitize::is_active(c)));
         }
     }
 

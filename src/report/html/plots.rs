@@ -4,7 +4,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::words::{counted, number, size};
+use crate::report::format::{counted, number, size};
 
 /// Width of the whole: what a page of paper holds.
 const WIDTH: i64 = 1080;

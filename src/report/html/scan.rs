@@ -12,12 +12,12 @@ use super::chain::{api_class, resume_class};
 use super::{Page, finding, nothing};
 use crate::audit::{self, Scan, SessionAudit};
 use crate::finding::{Finding, Rule, Severity, When};
-use crate::report::listed::{Listed, stands_for};
-use crate::report::next::Next;
+use crate::report::by_file::{Listed, stands_for};
+use crate::report::format::{counted, number, size};
 use crate::report::scan_json::{Report, kind_name};
 use crate::report::scan_table::{badness, is_healthy, short, versions, worst_of};
+use crate::report::suggest::Next;
 use crate::report::verdict;
-use crate::report::words::{counted, number, size};
 use crate::rules::baseline::Baseline;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 

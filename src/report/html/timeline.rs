@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::nothing;
 use crate::record::facts::NO_TIME;
-use crate::report::words::{counted, moment};
+use crate::report::format::{counted, moment};
 use crate::session::Session;
 
 const WIDTH: i64 = 1080;

@@ -4,8 +4,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::finding::Cause;
-use crate::report::envelope::IdField;
 use crate::report::finding_json::Facts;
+use crate::report::json_head::IdField;
 
 /// The document.
 #[derive(serde::Serialize)]

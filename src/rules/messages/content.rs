@@ -5,7 +5,7 @@ use crate::finding::{Finding, Rule};
 use crate::record::facts::{Block, BlockKind, Record, block, flag};
 use crate::request::{CleanupPass, Role, WHOLE, is_thinking};
 use crate::rules::Context;
-use crate::rules::legal::{Case, Does, NOTED, Treatment, Weight, effect};
+use crate::rules::api_verdict::{Case, Does, NOTED, Treatment, Weight, effect};
 use crate::session::Session;
 
 /// The request as turns of speakers: each response whole, everything else row by row.

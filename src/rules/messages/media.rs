@@ -8,7 +8,7 @@ use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, DefectKind};
 use crate::request::WHOLE;
 use crate::rules::Context;
-use crate::rules::legal::{Case, Does, NOTED, REFUSED, Treatment, Weight, effect};
+use crate::rules::api_verdict::{Case, Does, NOTED, REFUSED, Treatment, Weight, effect};
 
 /// What is worded here.
 pub(super) static RULES: &[&Rule] =

@@ -2,19 +2,19 @@
 //! the agent would send. A defect that the agent leaves out is told as such; what stands off the chain is a note.
 //!
 //! `content` looks at texts and shapes, `thinking` at responses that think, `media` at images, documents and references,
-//! `ends` at the records that the client made up. Calls and results are `tools`', lone surrogates `lines`'; what only one
+//! `client_notices` at the records that the client made up. Calls and results are `tools`', lone surrogates `lines`'; what only one
 //! agent's messages can have is the agent's.
 
+mod client_notices;
 mod content;
-mod ends;
 mod media;
 mod thinking;
 
+pub use client_notices::made_up_tail;
 pub use content::{Wrong, wrong_block};
-pub use ends::made_up_tail;
 pub use media::rule_of as rule_of_media;
 
-use super::{Collector, Context, legal};
+use super::{Collector, Context, api_verdict};
 use crate::finding::{Fix, Rule, Severity};
 
 /// The rules of this family.
@@ -42,10 +42,10 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     thinking::judge(context, &turns, &mut cases);
     media::judge(context, &mut cases);
     context.agent.check_messages(context, &mut cases);
-    legal::settle(context, cases, found, |case, finding, _| {
+    api_verdict::emit(context, cases, found, |case, finding, _| {
         let is_of = |rules: &[&Rule]| rules.contains(&case.rule);
         if is_of(context.agent.rules()) {
-            context.agent.tell(context, case, finding.effect(legal::effect(context, case.does)))
+            context.agent.tell(context, case, finding.effect(api_verdict::effect(context, case.does)))
         } else if is_of(thinking::RULES) {
             thinking::word(context, case, finding)
         } else if is_of(media::RULES) {

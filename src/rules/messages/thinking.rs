@@ -8,7 +8,7 @@ use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, block};
 use crate::request::{Api, CleanupPass, WHOLE, is_thinking};
 use crate::rules::Context;
-use crate::rules::legal::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
+use crate::rules::api_verdict::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
 
 /// What is worded here.
 pub(super) static RULES: &[&Rule] = &[&THINKING_ONLY, &THINKING_MISPLACED, &BAD_SIGNATURE];

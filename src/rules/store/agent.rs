@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::World;
 use super::collect::Fork;
-use super::known::Row;
 use super::names::Differs;
+use super::stale_lists::Row;
 use crate::finding::{Finding, Place, Rule};
 use crate::identity::AgentId;
 use crate::predict::agent::Resume;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::agent::{Judges, Listed};
 use super::sample::Sample;
-use super::{alias, marks, names, sample};
+use super::{alias, markers, names, sample};
 use crate::chain::graph::MISSING;
 use crate::finding::Finding;
 use crate::record::facts::{Id, Record, flag};
@@ -85,10 +85,10 @@ impl SessionNote {
         let is_session = matches!(session.shape, Shape::Main | Shape::Legacy);
         let mut bits = if live { bit::LIVE } else { 0 } | if is_session { bit::SESSION } else { 0 };
         let mut updated = 0;
-        if marks::has_no_end(session, agent) {
+        if markers::has_no_end(session, agent) {
             bits |= bit::NO_END;
         }
-        if marks::holds_message(&session.facts) {
+        if markers::holds_message(&session.facts) {
             bits |= bit::MESSAGE;
         }
         if let Some(Listed { left_out, updated: at }) = agent.listed(session) {

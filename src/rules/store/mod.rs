@@ -1,10 +1,10 @@
 //! S: sessions and stores. How a session stopped and whether anybody will find it again, what lies beside it, what the
 //! agent's next start will do to it.
 //!
-//! [`check`] says what one session alone shows: `ending`, `clock`, `marks`, `foreign`, `queue`, `names`, and of `lists`
+//! [`check`] says what one session alone shows: `ending`, `clock`, `markers`, `foreign`, `queue`, `names`, and of `hidden_sessions`
 //! whether the agent's own list shows it. While sessions are read, [`StoreCollector`] keeps what is needed of each
 //! (`collect`, `sample`); when all were read, [`check_store`] looks at the store as a whole: `cleanup`, `beside`,
-//! `copies`, `forks`, `known`, and the agent at what only its own stores can have. `alias` joins the layers.
+//! `copies`, `forks`, `stale_lists`, and the agent at what only its own stores can have. `alias` joins the layers.
 //!
 //! Of a single file that a person passed only what its own facts show is judged: nothing beside it is read but the
 //! settings that decide about its deletion. Whether checkpoints fit their sessions is left to the checkpoint rules, how
@@ -12,19 +12,19 @@
 
 pub mod agent;
 pub mod alias;
-pub(crate) mod beside;
 pub(crate) mod cleanup;
 mod clock;
 pub(crate) mod collect;
 mod copies;
 mod ending;
 mod forks;
-pub(crate) mod known;
-mod lists;
-pub(crate) mod marks;
+mod hidden_sessions;
+pub(crate) mod markers;
 pub(crate) mod names;
+pub(crate) mod registry;
 mod sample;
 mod scan;
+pub(crate) mod stale_lists;
 
 use std::collections::HashSet;
 use std::io;
@@ -45,32 +45,32 @@ pub(crate) use forks::INCOMPLETE_FORK;
 pub static RULES: &[&Rule] = &[
     &ending::INTERRUPTED_PROMPT,
     &ending::INTERRUPTED_TURN,
-    &marks::NO_SESSION_END,
-    &marks::END_NOT_LAST,
-    &marks::REPEATED_START,
+    &markers::NO_SESSION_END,
+    &markers::END_NOT_LAST,
+    &markers::REPEATED_START,
     &names::ID_DIFFERS_FROM_NAME,
     &names::WRONG_FOLDER,
     &FOREIGN_RECORDS,
-    &marks::VERSION_CONTRADICTION,
-    &marks::UNFINISHED_SIDECHAIN,
-    &beside::ORPHAN_SIDECHAIN,
-    &beside::DEAD_REGISTRATION,
-    &beside::STALE_INTENT,
-    &lists::HIDDEN_SESSION,
-    &marks::GHOST_SESSION,
+    &markers::VERSION_CONTRADICTION,
+    &markers::UNFINISHED_SIDECHAIN,
+    &registry::ORPHAN_SIDECHAIN,
+    &registry::DEAD_REGISTRATION,
+    &registry::STALE_INTENT,
+    &hidden_sessions::HIDDEN_SESSION,
+    &markers::GHOST_SESSION,
     &cleanup::DELETION_AHEAD,
-    &known::ALREADY_DELETED,
+    &stale_lists::ALREADY_DELETED,
     &copies::SYNC_COPY,
     &copies::SAME_ID_TWICE,
     &forks::MISSING_FORK_SOURCE,
     &clock::CLOCK_BACKWARDS,
-    &known::STALE_INDEX,
+    &stale_lists::STALE_INDEX,
     &LOST_PROMPT,
     &copies::SHARED_RECORD,
-    &beside::EVIDENCE_OVERFLOW,
-    &beside::CONFLICTING_INTENTS,
+    &registry::EVIDENCE_OVERFLOW,
+    &registry::CONFLICTING_INTENTS,
     &forks::INCOMPLETE_FORK,
-    &marks::REPAIRED_RECORD,
+    &markers::REPAIRED_RECORD,
 ];
 
 pub(crate) static FOREIGN_RECORDS: Rule =
@@ -85,9 +85,9 @@ pub(crate) const NAMED: usize = 20;
 /// Finds in one session what it shows alone.
 pub fn check(context: &Context<'_>, found: &mut Collector) {
     ending::check(context, found);
-    marks::check(context, found);
+    markers::check(context, found);
     names::check(context, found);
-    lists::check(context, found);
+    hidden_sessions::check(context, found);
     clock::check(context, found);
     context.agent.check_session(context, found);
 }
@@ -147,10 +147,10 @@ pub fn check_store(
     for agent in agents.iter() {
         agent.check_store(&mut world);
     }
-    beside::check(&mut world);
+    registry::check(&mut world);
     copies::check(&mut world, &mut sample);
     forks::check(&mut world, &mut sample);
-    known::check(&mut world);
+    stale_lists::check(&mut world);
     world.report.elsewhere = copies::elsewhere(&world, &mut sample);
     let mut report = world.report;
     report.aliases = aliases;
@@ -282,7 +282,7 @@ impl World<'_> {
             let single = self.is_single(first).then_some(first);
             let loader = self.discovery.files[first as usize].dialect.map_or("", AgentId::loader);
             let path = single.map_or_else(|| self.store_path(store), |n| self.path(n));
-            let finding = marks::NO_SESSION_END
+            let finding = markers::NO_SESSION_END
                 .at(Place::default())
                 .path(&path)
                 .effect(format!("{loader} does not ask for it"))

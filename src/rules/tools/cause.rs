@@ -13,8 +13,8 @@ use crate::chain::Stop;
 use crate::finding::{Cause, Family, Finding, Rule};
 use crate::record::facts::{BadLine, BlockKind, Kind, block, flag};
 use crate::request::IdMap;
+use crate::rules::api_verdict::Case;
 use crate::rules::chain::FORKS;
-use crate::rules::legal::Case;
 use crate::rules::{Context, lines};
 use crate::session::Session;
 

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use super::cause::Causes;
-use super::halves::{Split, left_behind};
 use super::held::Held;
+use super::split_pairs::{Split, left_behind};
 use super::{
     DANGLING_TOOL_RESULT, DISPLACED_RESULT, INCOMPLETE_BLOCK, INPUT_NOT_OBJECT, ORPHAN_TOOL_USE,
     PAIR_SPLIT_BY_BOUNDARY, REPEATED_CALL_ID, REPEATED_RESULT, RESULT_OF_FAILED_TURN, effects,
@@ -14,7 +14,7 @@ use crate::record::facts::{BlockKind, block, flag};
 use crate::request::pairing::is_nameless;
 use crate::request::pairing::{Again, Call, NONE, Pairing, State};
 use crate::request::{CleanupPass, IdMap, Role};
-use crate::rules::legal::{self, Case, Does, IN_FLIGHT, NOTED, REFUSED, Treatment, Weight, healed};
+use crate::rules::api_verdict::{self, Case, Does, IN_FLIGHT, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::{Collector, Context, counted};
 
 /// The cases of one session, and what their words need.
@@ -280,7 +280,7 @@ fn effect(context: &Context<'_>, case: &Case) -> String {
         Weight::InFlight => {
             context.says("the tool is running, or its result is being written; {loader} has nothing to send yet")
         }
-        Weight::Noted => legal::effect(context, Does::NotSent),
-        _ => legal::effect(context, case.does),
+        Weight::Noted => api_verdict::effect(context, Does::NotSent),
+        _ => api_verdict::effect(context, case.does),
     }
 }

@@ -1,21 +1,21 @@
 //! T: tool calls and results. Judged on what the agent would send (`request`, `request::pairing`): the adopted chain, the
 //! rows of one response merged, the agent's own cleaning and synthesis applied.
 //!
-//! `judge` finds the cases, `halves` the pairs of which one half is not sent, `cause` says where the other half went,
+//! `judge` finds the cases, `split_pairs` the pairs of which one half is not sent, `cause` says where the other half went,
 //! `effects` what an open call may have done. What the
 //! chain lost is told by `chain`, what stands in messages besides calls by `messages`.
 
 mod cause;
 mod effects;
-mod halves;
 mod held;
 mod judge;
+mod split_pairs;
 
 pub use effects::Tools;
-pub use halves::Split;
 pub use held::Held;
+pub use split_pairs::Split;
 
-use super::{Collector, Context, legal};
+use super::{Collector, Context, api_verdict};
 use crate::finding::{Fix, Rule, Severity};
 
 /// The rules of this family.
@@ -35,7 +35,7 @@ pub static RULES: &[&Rule] = &[
 pub fn check(context: &Context<'_>, found: &mut Collector) {
     let judged = judge::Judged::new(context);
     let causes = cause::Causes::new(context, &judged, found.so_far());
-    legal::settle(context, judged.cases.clone(), found, |case, finding, _| {
+    api_verdict::emit(context, judged.cases.clone(), found, |case, finding, _| {
         judged.word(context, &causes, case, finding)
     });
     judged.off_chain(context, found);

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fs;
 use std::rc::Rc;
 
-use sid_audit::commit::step::hooks::{Act, watch};
+use sid_audit::commit::failpoint::hooks::{Act, watch};
 use sid_audit::commit::{Error, Original, Refusal};
 
 use super::support::*;

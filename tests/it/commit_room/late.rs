@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sid_audit::commit::step::hooks::{Act, watch};
+use sid_audit::commit::failpoint::hooks::{Act, watch};
 use sid_audit::commit::{Error, Options, Outcome, Proof, Refusal, Request, Run, Splice, Stage, replace, settle, swap};
 
 use super::support::*;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use sid_audit::agents;
-use sid_audit::commit::tidy::{CAP, Stays, Swept};
+use sid_audit::commit::gc::{CAP, Stays, Swept};
 use sid_audit::commit::{Error, Run, Splice, Undo, output};
 
 use super::support::*;

@@ -213,7 +213,7 @@ fn stock_and_flow_cannot_be_confused() {
         assert_eq!(bars, plot.contains("that went through"), "the axis of a flow says so, and no other");
         assert_eq!(dots, plot.contains("bytes on the disk") || plot.contains("in the context window"));
     }
-    let number = |n: &serde_json::Value| sid_audit::report::words::number(n.as_u64().unwrap());
+    let number = |n: &serde_json::Value| sid_audit::report::format::number(n.as_u64().unwrap());
     let sessions: Vec<_> = report["usage"].as_array().unwrap().iter().filter(|row| row["path"].is_string()).collect();
     assert!(sessions.len() > 5);
     for row in sessions {

@@ -24,7 +24,7 @@ use sid_audit::repair::plan::{self, Options, Plan};
 use sid_audit::repair::proof::{self, Promise};
 use sid_audit::repair::worse::Bound;
 use sid_audit::rules::Examined;
-use sid_audit::rules::gate::Gate;
+use sid_audit::rules::filter::Gate;
 use sid_audit::session::{Session, Shape};
 use sid_audit::store::meter::Meter;
 use sid_audit::store::{Environment, Source, discover};

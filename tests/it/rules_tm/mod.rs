@@ -16,7 +16,7 @@ mod surrogates;
 use sid_audit::agents;
 use sid_audit::finding::{Fact, Finding, Severity};
 use sid_audit::identity::AgentId;
-use sid_audit::rules::{Collector, Context, Examined, chain, legal, lines, messages, tools};
+use sid_audit::rules::{Collector, Context, Examined, api_verdict, chain, lines, messages, tools};
 use sid_audit::session::Shape;
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
@@ -43,7 +43,7 @@ fn judge_session(session: &Examined, live: bool) -> Judged {
     tools::check(&context, &mut found);
     messages::check(&context, &mut found);
     let all = found.finish();
-    let (verdict, rules) = legal::api(&context, &all);
+    let (verdict, rules) = api_verdict::api(&context, &all);
     let findings = all.into_iter().filter(|f| f.rule.code.starts_with(['T', 'M'])).collect();
     let codes = rules.iter().map(|rule| rule.code).collect();
     Judged { findings, verdict, codes }

@@ -5,7 +5,7 @@ use super::session;
 use serde_json::json;
 use sid_audit::agents::{CLAUDE, OPENCLAW, PI, SID};
 use sid_audit::identity::AgentId;
-use sid_audit::rules::{Collector, Context, legal, lines as line_rules};
+use sid_audit::rules::{Collector, Context, api_verdict, lines as line_rules};
 use sid_audit::session::Shape;
 use sid_audit::verdict::ApiVerdict;
 
@@ -21,7 +21,7 @@ fn judge(dialect: AgentId, lines: Lines) -> (Vec<(u64, &'static str, String)>, A
     let mut found = Collector::new(20);
     line_rules::check(&context, &mut found);
     let found = found.finish();
-    let (verdict, _) = legal::api(&context, &found);
+    let (verdict, _) = api_verdict::api(&context, &found);
     let halves = found.into_iter().filter(|f| f.rule.code == "L109");
     (halves.map(|f| (f.place.line.unwrap(), f.severity.name(), f.effect)).collect(), verdict)
 }

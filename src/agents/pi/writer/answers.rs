@@ -12,7 +12,7 @@ use crate::repair::answer::{Answer, Job, Way, one};
 use crate::repair::content::{Targets, insert_behind, raw_id};
 use crate::repair::edit::Action;
 use crate::repair::links::{headers, quoted, session_id, set_member};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::repair::text::Splice;
 use crate::rules::chain::{KEPT_RANGE_LOST, MISSING_HEADER};
 use crate::rules::tools::PAIR_SPLIT_BY_BOUNDARY;
@@ -40,13 +40,13 @@ fn header(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let stem = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
     // <time>_<id>.jsonl, or the id alone.
     let id = stem.split_once('_').map_or(stem.as_str(), |(_, id)| id);
-    let id = if id.is_empty() { made::uuid(b"", &text, job.rule).to_string() } else { id.to_owned() };
+    let id = if id.is_empty() { synthesize::uuid(b"", &text, job.rule).to_string() } else { id.to_owned() };
     let line = format!(
         r#"{{"type":"session","version":3,"id":{},"timestamp":{},"cwd":{},{}}}"#,
         quoted(&id),
         raw(&text, "timestamp"),
         quoted(&folder(session)),
-        made::mark(job.rule)
+        synthesize::mark(job.rule)
     );
     let edit = job.edit(Fix::Content, Action::InsertRecord, 0, vec![Splice::insert(0, format!("{line}\n"))]);
     Ok(vec![vec![edit.reason("made from the file's name and its first record")]])
@@ -106,12 +106,12 @@ fn edit_out(job: &Job<'_>) -> io::Result<Vec<Way>> {
     for n in Targets::of(job).records().filter(|n| session.record(*n).kind == Kind::ToolMessage) {
         let text = reread::text(&session.source, session.record(n))?;
         let time = raw(&text, "timestamp");
-        let id = made::id(job.agent, &session_id(session), &text, job.rule);
+        let id = synthesize::id(job.agent, &session_id(session), &text, job.rule);
         lines.push(format!(
             r#"{{"type":"context_edit","targetId":{},"replacement":null,"id":{},"parentId":{parent},"timestamp":{time},{}}}"#,
             raw_id(job, n)?,
             quoted(&id),
-            made::mark(job.rule)
+            synthesize::mark(job.rule)
         ));
         parent = quoted(&id);
         last = id;

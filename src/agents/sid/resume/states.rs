@@ -6,7 +6,7 @@
 //! notes name it, and the outcome is that of a start in the session's own directory without such a variable.
 
 use super::stored::{Metadata, Stored, beside_messages};
-use super::{beside, goal};
+use super::{goal, sidecar_files};
 use crate::chain::Mode;
 use crate::predict::Around;
 use crate::predict::states::{Outcome, State, counted, is_blank, not_reached, quoted};
@@ -36,14 +36,14 @@ pub(super) fn states(session: &Session, request: &Request, around: Around<'_>, r
         working_directory(directory.as_ref()),
         effort(setting.as_ref()),
         goal::goal(metadata.last("goal_state").as_ref()),
-        beside::sidechains(session, around),
-        beside::worktree(directory.as_ref().map(|d| d.0.as_str())),
-        beside::progress(session, around),
+        sidecar_files::sidechains(session, around),
+        sidecar_files::worktree(directory.as_ref().map(|d| d.0.as_str())),
+        sidecar_files::progress(session, around),
         hypotheses(metadata.last("hypothesis_ledger").as_ref()),
         permission_mode(session, setting.as_ref()),
     ];
     if refused.is_some() {
-        not_reached(&mut states, &["messages", beside::WORKTREE, PERMISSION_MODE]);
+        not_reached(&mut states, &["messages", sidecar_files::WORKTREE, PERMISSION_MODE]);
     }
     states
 }

@@ -13,7 +13,7 @@ use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way};
 use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{mended, quoted, set_member, whole_line, with_and_without_legible};
-use crate::repair::made;
+use crate::repair::synthesize;
 use crate::repair::text::Splice;
 use crate::rules::chain::{CYCLE, MISSING_HEADER, PARENT_AFTER_CHILD};
 
@@ -126,10 +126,10 @@ fn start(job: &Job<'_>) -> io::Result<Vec<Way>> {
         |key: &str| Value::parse(&text).and_then(|v| v.get(key).map(|v| String::from_utf8_lossy(v.raw()).into_owned()));
     let time = raw("timestamp").unwrap_or_else(|| "null".to_owned());
     let stem = session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-    let mark = made::mark(job.rule);
+    let mark = synthesize::mark(job.rule);
     // The first record of the chain names the start that is lost.
     let named = raw("parentUuid").filter(|p| p.starts_with('"') && p.len() > 2);
-    let id = named.unwrap_or_else(|| quoted(&made::id(job.agent, stem.as_bytes(), &text, job.rule)));
+    let id = named.unwrap_or_else(|| quoted(&synthesize::id(job.agent, stem.as_bytes(), &text, job.rule)));
     let model = records.iter().find(|r| r.model != 0).map(|r| session.facts.names.text(r.model)).unwrap_or_default();
     let cwd = records.iter().find(|r| r.cwd != 0).map(|r| session.facts.names.text(r.cwd));
     let cwd = cwd.map(|c| format!(r#""cwd":{},"#, quoted(&c))).unwrap_or_default();

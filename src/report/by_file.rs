@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::words::number;
+use super::format::number;
 use crate::audit::{self, Scan};
 use crate::finding::Finding;
 use crate::rules::baseline::Baseline;

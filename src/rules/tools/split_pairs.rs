@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::record::facts::BlockKind;
 use crate::request::{CleanupPass, IdMap};
 use crate::rules::Context;
-use crate::rules::legal::Case;
+use crate::rules::api_verdict::Case;
 
 /// Rows that the agent's cleaning drops for a nameless block although what belongs to them stays: row, and the record of
 /// what is left behind.
@@ -46,6 +46,6 @@ pub struct Split {
     pub results: HashSet<(u32, u64)>,
     /// Calls in the request whose result was left out.
     pub calls: HashSet<(u32, u64)>,
-    /// What else breaks [`super::PAIR_SPLIT_BY_BOUNDARY`].
+    /// What else breaks T308.
     pub cases: Vec<Case>,
 }

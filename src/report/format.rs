@@ -4,8 +4,8 @@ use std::io;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::neutral::visible;
 use super::out::Out;
+use super::sanitize::visible;
 use super::style::{Span, plain};
 use super::wrap::wrap_behind;
 use crate::metrics::figure::Cost;

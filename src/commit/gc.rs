@@ -19,7 +19,7 @@ use super::journal::{self, KeptFile, Locked, Run};
 use super::liveness;
 use super::manifest::{EntryId, KeptState, State};
 use super::refusal::Error;
-use super::site::Site;
+use super::target::Site;
 use super::undo::origin;
 
 /// How long a kept file must have been left alone.

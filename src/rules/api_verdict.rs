@@ -87,7 +87,7 @@ impl Case {
 
 /// Makes findings of cases. The worst of each code come first, so that a cap on places never hides the one that decides
 /// the verdict; the collector puts them into file order afterwards.
-pub(super) fn settle(
+pub(super) fn emit(
     context: &Context<'_>,
     mut cases: Vec<Case>,
     found: &mut Collector,

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::neutral::is_active;
+use super::sanitize::is_active;
 use crate::audit::mend::{Ask, Mend, answering};
 use crate::finding::{Family, Finding, Fix};
 use crate::session::Shape;

@@ -1,7 +1,7 @@
 //! One gate for every call that changes something on disk: it retries what a signal interrupted, and in test builds it
 //! counts, crashes and fails.
 //!
-//! In a shipped build `step` is the retry loop and nothing else; the hooks exist only under the feature `test-hooks`.
+//! In a shipped build `failpoint` is the retry loop and nothing else; the hooks exist only under the feature `test-hooks`.
 //! Calls that only read do not pass here. A call must be safe to repeat when it was interrupted before it began, which
 //! is when the hooks interrupt it; `std` and the kernel finish what had begun.
 

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::agent::Hidden;
-use super::marks::{answered_prompt, holds_message};
+use super::markers::{answered_prompt, holds_message};
 use crate::finding::{Finding, Rule, Severity};
 use crate::rules::Collector;
 use crate::session::Shape;

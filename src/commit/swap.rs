@@ -16,7 +16,7 @@ use super::entry::{Entry, MANIFEST};
 use super::manifest::{Kept, KeptState, State};
 use super::metadata::Dress;
 use super::refusal::{Error, Original, Refusal};
-use super::site::{Site, set_aside};
+use super::target::{Site, set_aside};
 
 /// A file that was written to so recently may have been written to again within the same tick of its clock.
 const TICK: Duration = Duration::from_secs(2);
