@@ -225,3 +225,34 @@ fn a_room_that_the_table_does_not_list_is_found() {
     let said = wrong(&["low".to_owned()], Path::new("attic/box.rs"), "");
     assert_eq!(said, ["src/attic/box.rs: the table in src/lib.rs does not list the room `attic`"]);
 }
+
+/// An agent's folder, its identity, the keys of its records and its home: only `agents/` may name them.
+const OF_AGENTS: &[&str] = &[
+    "agents::sid",
+    "agents::claude",
+    "agents::pi",
+    "agents::SID",
+    "agents::CLAUDE",
+    "agents::PI",
+    "agents::OPENCLAW",
+    "\"parentUuid\"",
+    "\"parentId\"",
+    "\"toolCallId\"",
+    "\"isSidechain\"",
+    "\"leafUuid\"",
+    "\".sid-code",
+    "\".claude",
+];
+
+#[test]
+fn only_agents_know_an_agent() {
+    let outside = sources().into_iter().filter(|file| !file.starts_with("agents"));
+    let named = outside.flat_map(|file| {
+        let text = read(&file);
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let names = OF_AGENTS.iter().filter(move |name| code.contains(**name));
+        names.map(move |name| format!("src/{}: {name}", file.display())).collect::<Vec<_>>()
+    });
+    let named: Vec<String> = named.collect();
+    assert!(named.is_empty(), "what belongs to an agent stands outside src/agents:\n{}", named.join("\n"));
+}
