@@ -56,7 +56,7 @@ impl Session {
     /// Reads a session.
     ///
     /// # Errors
-    /// Whatever the system says; `Interrupted` when the meter was stopped.
+    /// I/O errors; `Interrupted` when the meter was stopped.
     pub fn read(
         path: PathBuf,
         source: Source,

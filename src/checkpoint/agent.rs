@@ -19,7 +19,7 @@ pub trait FileLayer: Sender {
     /// keeps no copies.
     ///
     /// # Errors
-    /// Whatever the system says while records or copies are read.
+    /// I/O errors while records or copies are read.
     fn anchors(&self, session: &Session, store: Option<&Path>, prompts: &[u32]) -> io::Result<Option<Vec<Anchor>>>;
 
     /// What a reader of those has to know.

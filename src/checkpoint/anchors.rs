@@ -37,7 +37,7 @@ impl Anchor {
 /// The last prompts on the adopted chain, oldest first. None where the agent keeps no file layer.
 ///
 /// # Errors
-/// Whatever the system says while records or the file layer are read.
+/// I/O errors while records or the file layer are read.
 pub fn anchors(session: &Session, agent: &dyn FileLayer, store: Option<&Path>) -> io::Result<Option<Vec<Anchor>>> {
     let typed = |r: &Record| is_prompt(&session.facts, r) && !r.has(flag::NOT_TYPED);
     let prompts: Vec<u32> = session.chain.adopted.iter().copied().filter(|&n| typed(session.record(n))).collect();

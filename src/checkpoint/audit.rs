@@ -139,7 +139,7 @@ impl Audit {
     /// Reads and judges the index in a source. `folder` is the session that its folder is named for.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn of(source: &Source, folder: Option<&str>, options: &Options) -> std::io::Result<Audit> {
         Ok(Audit::judge(Index::read(source, folder)?, source, options))
     }

@@ -362,7 +362,7 @@ impl Evicted {
     /// current layout.
     ///
     /// # Errors
-    /// Whatever the system says while contents are read again.
+    /// I/O errors while contents are read again.
     pub fn render(&self, index: &Index, source: &Source) -> io::Result<Option<Vec<u8>>> {
         if index.layout != Layout::Current {
             return Ok(None);

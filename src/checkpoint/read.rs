@@ -61,7 +61,7 @@ impl Index {
     /// Reads an index. `folder` is the session that its folder is named for.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn read(source: &Source, folder: Option<&str>) -> io::Result<IndexRead> {
         Index::read_within(source, folder, ReadLimits::default())
     }
@@ -69,7 +69,7 @@ impl Index {
     /// As [`Index::read`], holding no more than `limits`.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn read_within(source: &Source, folder: Option<&str>, limits: ReadLimits) -> io::Result<IndexRead> {
         let index = Index { bytes: source.size(), folder: folder.map(Text::from), ..Index::default() };
         let mut pass = Pass {

@@ -100,7 +100,7 @@ impl Fingerprint {
     /// Reads the file at `path` whole, in pieces, following no link in the last component.
     ///
     /// # Errors
-    /// Whatever the system says; `InvalidData` when it changed while it was read.
+    /// I/O errors; `InvalidData` when it changed while it was read.
     pub fn take(path: &Path) -> io::Result<Self> {
         let folder = Folder::open(parent(path))?;
         let file = folder.open_file(path.file_name().unwrap_or_default())?;

@@ -142,7 +142,7 @@ impl Entry {
     /// The way back.
     ///
     /// # Errors
-    /// Whatever the system says; `InvalidData` when the file is not what was written.
+    /// I/O errors; `InvalidData` when the file is not what was written.
     pub(super) fn way_back(&self) -> io::Result<Recorded> {
         let file = self.folder()?.open_file(&self.manifest.reverse.file)?;
         let content = prefix(&file, disk::stat(&file)?.len)?;

@@ -381,7 +381,7 @@ impl ListedEntry {
     /// The autopsy that the repair left, if it left one.
     ///
     /// # Errors
-    /// Whatever the system says; `InvalidData` when it is no JSON.
+    /// I/O errors; `InvalidData` when it is no JSON.
     pub fn autopsy(&self) -> io::Result<Option<serde_json::Value>> {
         let Some(name) = &self.manifest.autopsy else { return Ok(None) };
         let mut text = Vec::new();

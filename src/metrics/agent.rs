@@ -61,6 +61,6 @@ pub trait Metering: FileLayer {
     /// Counts an index of copies of files a second time; returns its snapshots.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     fn count_index_again(&self, source: &Source, sums: &mut Sums) -> io::Result<u64>;
 }

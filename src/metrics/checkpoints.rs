@@ -28,7 +28,7 @@ pub struct Checkpoints {
 /// anything else is read whole.
 ///
 /// # Errors
-/// Whatever the system says while the file is read.
+/// I/O errors while the file is read.
 pub fn holds_snapshot(source: &Source) -> io::Result<bool> {
     const HEAD: u64 = 4096;
     let head = source.read_range(0, HEAD)?;
@@ -47,7 +47,7 @@ impl Checkpoints {
     /// Adds the index in a source; returns how many snapshots it holds.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn add(&mut self, source: &Source) -> io::Result<u64> {
         self.indexes += 1;
         self.bytes += source.size();

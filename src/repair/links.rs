@@ -300,7 +300,7 @@ pub fn set_member(text: &[u8], offset: u64, key: &str, value: &str) -> Option<Sp
 /// A record's line with its line feed: first byte and the byte behind.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn whole_line(session: &Session, record: &Record) -> io::Result<(u64, u64)> {
     let end = record.offset + u64::from(record.length);
     let feed = match session.source.read_range(end, 2)?.as_slice() {

@@ -45,7 +45,7 @@ pub(super) fn list<'a>(anchors: &'a [Anchor], rows: &'a Rows<'a>) -> impl Serial
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>, anchors: &[Anchor]) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;

@@ -173,7 +173,7 @@ fn word(kind: BlockKind) -> &'static str {
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>, autopsy: &Autopsy<'_>) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;

@@ -23,7 +23,7 @@ const PLACES: usize = 8;
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let rows = Rows::new(report.session);
     head(out, report)?;

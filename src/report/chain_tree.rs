@@ -23,7 +23,7 @@ const DEPTH: usize = 8;
 /// Draws it.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;

@@ -22,7 +22,7 @@ const ROWS: usize = 20;
 /// Prints the adopted records in the loader's order, byte for byte as they stand in the file.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn emit(out: &mut Out, session: &Session) -> io::Result<()> {
     let mut again = Reread::new(&session.source, session.agent);
     for &n in &session.chain.adopted {
@@ -54,7 +54,7 @@ fn length_in_file(session: &Session, record: &Record) -> io::Result<usize> {
 /// Prints the messages that come back: line, role, blocks with their sizes; text only when it was asked for.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn messages(out: &mut Out, report: &Report<'_>, content: bool) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;
@@ -100,7 +100,7 @@ fn brief(block: &BlockView) -> String {
 /// Prints what a reader that goes line by line would have mixed.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn compare(out: &mut Out, report: &Report<'_>, linear: &Linear) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;
@@ -164,7 +164,7 @@ fn more(out: &mut Out, count: usize) -> io::Result<()> {
 /// Prints the last messages that can be shown alone.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn tail(out: &mut Out, report: &Report<'_>, tail: &Tail, content: bool) -> io::Result<()> {
     head(out, report)?;
     out.gap()?;

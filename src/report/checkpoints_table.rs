@@ -18,7 +18,7 @@ const ROWS: usize = 40;
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: Report<'_>) -> io::Result<()> {
     let (mut snapshots, mut bytes) = (0, 0);
     let (mut full, mut compressed, mut diff) = (0, 0, 0);

@@ -15,7 +15,7 @@ const NAMED: usize = 20;
 /// Prints the part; nothing where nothing was counted twice.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn part(out: &mut Out, check: Option<&CrossCheck>, discovery: &Discovery) -> io::Result<()> {
     let Some(check) = check else { return Ok(()) };
     out.gap()?;

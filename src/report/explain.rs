@@ -17,7 +17,7 @@ use crate::rules::texts::Doc;
 /// Prints one rule under its headings.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, rule: &Rule) -> io::Result<()> {
     out.line([strong(format!("{}  {}", rule.code, rule.name))])?;
     out.line([
@@ -50,7 +50,7 @@ fn command(text: &str) -> Option<&str> {
 /// Prints all rules, family by family.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn list(out: &mut Out) -> io::Result<()> {
     for family in registry::families() {
         out.line([strong(format!("{}  {}", family.letter, family.title))])?;
@@ -86,7 +86,7 @@ struct RuleJson {
 /// Writes rules as a JSON list.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn document(out: &mut Out, rules: &[&'static Rule]) -> io::Result<()> {
     let all: Vec<RuleJson> = rules
         .iter()

@@ -91,7 +91,7 @@ pub fn moments(first: i64, last: i64) -> (String, String) {
 /// Prints text behind a lead, wrapped, each further line indented.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn paragraph(out: &mut Out, lead: Vec<Span<'_>>, indent: usize, text: &str) -> io::Result<()> {
     let text = visible(text);
     let taken: usize = lead.iter().map(|span| visible(&span.text).width()).sum();

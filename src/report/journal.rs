@@ -133,7 +133,7 @@ fn entry_json(entry: &ListedEntry) -> EntryJson<'_> {
 /// Prints the list of runs.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn list(out: &mut Out, runs: &[Listed], strangers: &[PathBuf], place: &str) -> io::Result<()> {
     if runs.is_empty() && strangers.is_empty() {
         return out.text(&format!("nothing was repaired yet; the journal would be in '{place}'"));
@@ -191,7 +191,7 @@ pub fn list(out: &mut Out, runs: &[Listed], strangers: &[PathBuf], place: &str) 
 /// Prints what went, and why the rest stays.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn pruned(out: &mut Out, swept: &Swept, freed: u64) -> io::Result<()> {
     let gone = counted(swept.removed.len() as u64, "original");
     let stay = counted(swept.remaining.len() as u64, "original");
@@ -224,7 +224,7 @@ fn stays(why: &Stays) -> String {
 /// What an undo is told of, before it is done.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn examined(out: &mut Out, files: &[Examined]) -> io::Result<()> {
     for file in files {
         out.line([strong(file.path.to_string_lossy())])?;
@@ -309,7 +309,7 @@ pub fn undo_json(writer: impl Write, files: &[Examined], done: Option<&Applying>
 /// Prints what an undo did.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn undone(out: &mut Out, done: &Applying) -> io::Result<()> {
     for applied in &done.applied {
         repair_table::file(out, ("undone", "repaired"), applied)?;

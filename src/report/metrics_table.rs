@@ -33,7 +33,7 @@ pub struct Extent {
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>, extent: Extent) -> io::Result<()> {
     let measured = report.measured;
     head(out, report)?;

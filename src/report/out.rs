@@ -38,7 +38,7 @@ pub trait Finish: Write {
     /// Makes it durable and gives it its name.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -104,7 +104,7 @@ impl Out {
     /// A line of spans.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn line<'s>(&mut self, spans: impl IntoIterator<Item = Span<'s>>) -> io::Result<()> {
         for span in spans {
             let text = visible(&span.text);
@@ -120,7 +120,7 @@ impl Out {
     /// A line of plain text.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn text(&mut self, text: &str) -> io::Result<()> {
         self.line([super::style::plain(text)])
     }
@@ -128,7 +128,7 @@ impl Out {
     /// An empty line.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn gap(&mut self) -> io::Result<()> {
         self.write_all(b"\n")
     }
@@ -136,7 +136,7 @@ impl Out {
     /// Bytes of a store: exact, or on a terminal made visible line by line unless `--raw` was given.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.terminal || self.raw {
             return self.write_all(bytes);
@@ -155,7 +155,7 @@ impl Out {
     /// Writes what is left and gives a file its name.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn finish(self) -> io::Result<()> {
         match self.sink {
             Sink::Stdout(mut stdout) => stdout.flush(),
@@ -221,7 +221,7 @@ pub fn can_ask() -> bool {
 /// A question on standard error, answered by a line of standard input. Everything but yes is no; so is its end.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn ask(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{} [y/N] ", visible(question))?;

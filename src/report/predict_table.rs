@@ -23,7 +23,7 @@ const SAID: usize = 15;
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     head(out, report)?;
     resume(out, report)?;

@@ -28,7 +28,7 @@ const PLACES: usize = 5;
 /// Prints the plans.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn plans(out: &mut Out, report: &Report<'_>, all: bool) -> io::Result<()> {
     let work = report.plans.iter().filter(|plan| plan.has_work()).count();
     let read = match report.indexes {
@@ -104,7 +104,7 @@ fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
 /// Prints the links of a plan that are only the nearest, for a person to agree to.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn nearest(out: &mut Out, plan: &FilePlan) -> io::Result<()> {
     out.line([strong(plan.path.to_string_lossy())])?;
     for planned in plan.edits.iter().filter(|e| e.edit.evidence == Some(Evidence::Nearest)) {
@@ -181,7 +181,7 @@ const STILL: usize = 3;
 /// further. These lines are the last: who reads only them knows how it stands.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn still_broken(out: &mut Out, report: &Report<'_>, planned: bool) -> io::Result<()> {
     let Some(worst) = report.still.iter().filter(|still| !still.known).count().checked_sub(1) else {
         return known_broken(out, report.still.len());
@@ -229,7 +229,7 @@ fn known_broken(out: &mut Out, known: usize) -> io::Result<()> {
 /// Prints what became of the plans.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn applied(out: &mut Out, done: &Applying) -> io::Result<()> {
     out.gap()?;
     for applied in &done.applied {
@@ -248,7 +248,7 @@ pub fn applied(out: &mut Out, done: &Applying) -> io::Result<()> {
 /// Prints the files that were left alone or could not be written.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn not_done(out: &mut Out, done: &Applying) -> io::Result<()> {
     for refused in &done.refused {
         out.line([span(Style::Error, "refused   "), strong(refused.path.to_string_lossy())])?;
@@ -270,7 +270,7 @@ pub fn not_done(out: &mut Out, done: &Applying) -> io::Result<()> {
 /// A file that has new bytes: what became of it, and what the file is that had its name before.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn file(out: &mut Out, (word, kept): (&str, &str), applied: &Applied) -> io::Result<()> {
     out.line([span(Style::Good, format!("{word:<10}")), strong(applied.path.to_string_lossy())])?;
     item(out, row("journal"), &applied.journal_id)?;

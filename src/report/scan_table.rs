@@ -51,7 +51,7 @@ const ERRORS: usize = 10;
 /// Prints the page.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn page(out: &mut Out, report: Report<'_>, extent: Extent) -> io::Result<()> {
     let page = Page::new(report, extent);
     page.head(out)?;

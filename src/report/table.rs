@@ -57,7 +57,7 @@ impl Grid {
     /// Prints the rows; `after` may print more below each, given its number.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn print(mut self, out: &mut Out, mut after: impl FnMut(&mut Out, usize) -> io::Result<()>) -> io::Result<()> {
         self.cut(out.width());
         let heading = self.headings.iter().any(|heading| !heading.is_empty());

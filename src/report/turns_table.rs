@@ -15,7 +15,7 @@ const LISTED: usize = 40;
 /// Prints the part.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn part(out: &mut Out, turns: &Turns, all: bool) -> io::Result<()> {
     out.gap()?;
     out.line([strong("Turns"), dim("  a prompt and all its responses, in the order of the file")])?;

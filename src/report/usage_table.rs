@@ -20,7 +20,7 @@ const MODELS: usize = 20;
 /// Prints the part.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn part(out: &mut Out, measured: &Measured, all: bool) -> io::Result<()> {
     let rows = measured.usage.rows();
     out.gap()?;

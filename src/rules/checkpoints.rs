@@ -76,7 +76,7 @@ pub fn index_findings(audit: &Audit, places: usize) -> Vec<Finding> {
 /// Fills in the physical line of each finding that has a place in bytes, reading the file once more.
 ///
 /// # Errors
-/// Whatever the system says while the file is read.
+/// I/O errors while the file is read.
 pub fn add_lines(findings: &mut [Finding], source: &Source) -> io::Result<()> {
     let mut places: Vec<(u64, &mut Option<u64>)> = findings
         .iter_mut()

@@ -114,7 +114,7 @@ impl Discovery {
     /// Opens a file: down from its root, name by name, no link on the way, a plain file at the end.
     ///
     /// # Errors
-    /// Whatever the system says, and `InvalidInput` for anything that is no plain file (any more).
+    /// I/O errors, and `InvalidInput` for anything that is no plain file (any more).
     pub fn open(&self, file: &FileEntry) -> io::Result<Source> {
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no such entry");
         let folder = self.folders.get(file.folder as usize).ok_or_else(missing)?;

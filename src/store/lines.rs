@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
     /// The next line, or none at the end.
     ///
     /// # Errors
-    /// Whatever the system says. What was read before an error was handed out already.
+    /// I/O errors. What was read before an error was handed out already.
     pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
         let mut seen = 0;
         loop {

@@ -147,7 +147,7 @@ pub fn live<'a>(session: &Path, ids: &[&str], registrations: &'a [Registration])
 /// Whether a file is longer now than it was when it was opened: somebody writes.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn grew(source: &Source) -> io::Result<bool> {
     match source {
         Source::File { file, size } => Ok(file.metadata()?.len() > *size),

@@ -64,7 +64,7 @@ pub struct Seen {
 /// Looks at the first records of a file; signs in damaged bytes count as well.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn sniff(source: &Source, homes: Homes) -> io::Result<Shape> {
     Ok(head(source, None, homes)?.shape)
 }
@@ -73,7 +73,7 @@ pub fn sniff(source: &Source, homes: Homes) -> io::Result<Shape> {
 /// programs write it, or where a person insists on an agent.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn recognise(source: &Source, wanted: Option<AgentId>, homes: Homes) -> io::Result<Seen> {
     let seen = head(source, wanted, homes)?;
     let other_program = seen.shape == Shape::Foreign && wanted.is_none();
@@ -172,7 +172,7 @@ fn sign_of(line: &[u8], homes: Homes) -> Option<Shape> {
 /// the list that they hold may begin beyond the first bytes.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn sniff_document(source: &Source, homes: Homes) -> io::Result<Option<(AgentId, Document)>> {
     for length in [FIRST_LOOK, SNIFFED] {
         let head = source.read_range(0, length as u64)?;

@@ -56,7 +56,7 @@ impl Source {
     /// Opens a plain file by path, following no link in the last component and never waiting for a peer.
     ///
     /// # Errors
-    /// Whatever the system says, and `InvalidInput` for anything that is no plain file (folder, FIFO, socket, device).
+    /// I/O errors, and `InvalidInput` for anything that is no plain file (folder, FIFO, socket, device).
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = open_plain(path)?;
         Source::from_file(file)
@@ -103,7 +103,7 @@ impl Source {
     /// Reads up to `buf.len()` bytes at `offset`, never beyond the size that it had when it was opened; 0 at the end.
     ///
     /// # Errors
-    /// Whatever the system says; an interrupted call is tried again.
+    /// I/O errors; an interrupted call is tried again.
     pub fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
         let left = self.size().saturating_sub(offset);
         let want = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
@@ -127,7 +127,7 @@ impl Source {
     /// Reads a stretch whole. Shorter than asked when the file was cut meanwhile.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn read_range(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
         let length = length.min(self.size().saturating_sub(offset));
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
@@ -145,7 +145,7 @@ impl Source {
     /// The SHA-256 of its bytes.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn sha256(&self) -> io::Result<[u8; 32]> {
         use sha2::{Digest, Sha256};
         let (mut hash, mut at, mut buffer) = (Sha256::new(), 0, vec![0; 256 * 1024]);

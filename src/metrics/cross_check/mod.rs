@@ -115,7 +115,7 @@ impl Recount {
     /// Counts a session again, from the source that the first method was to read.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn add(
         &mut self,
         fault: Fault,
@@ -134,7 +134,7 @@ impl Recount {
     /// Counts a checkpoint index again.
     ///
     /// # Errors
-    /// Whatever the system says while the file is read.
+    /// I/O errors while the file is read.
     pub fn add_index(&mut self, agent: &dyn Metering, source: &Source) -> io::Result<()> {
         let snapshots = agent.count_index_again(source, &mut self.sums)?;
         self.most = self.most.max(snapshots);

@@ -27,7 +27,7 @@ impl Content {
     /// Reads a record again; none when it has no content, or its bytes are not those that the loader sees.
     ///
     /// # Errors
-    /// Whatever the system says.
+    /// I/O errors.
     pub fn read(session: &Session, record: &Record) -> io::Result<Option<Content>> {
         if record.has(flag::LOSSY) {
             return Ok(None);

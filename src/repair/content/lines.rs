@@ -65,7 +65,7 @@ pub(super) fn point(job: &Job<'_>, class: Fix, n: u32, parent: &str) -> io::Resu
 /// A record's id as JSON, as it stands in the file.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn raw_id(job: &Job<'_>, n: u32) -> io::Result<String> {
     member(job.session(), n, job.agent.names().id)
 }
@@ -84,7 +84,7 @@ fn member(session: &Session, n: u32, key: &str) -> io::Result<String> {
 /// Puts a line behind a record, and the walk's next record below it.
 ///
 /// # Errors
-/// Whatever the system says.
+/// I/O errors.
 pub fn insert_behind(job: &Job<'_>, walked: &[u32], n: u32, line: &str, id: &str) -> io::Result<Way> {
     let session = job.session();
     let (start, end) = whole_line(session, session.record(n))?;

@@ -29,7 +29,7 @@ pub trait Stored: Resume {
     /// Finds what a session and its copies of files say to each other. `store` is the home that the session lies in.
     ///
     /// # Errors
-    /// Whatever the system says while records are read again.
+    /// I/O errors while records are read again.
     fn check_files(&self, session: &Session, store: Option<&Path>, places: usize) -> io::Result<Vec<Finding>>;
 
     /// What it does with what other agents' stores have, too.
