@@ -14,7 +14,6 @@
 //! | `anchors` | the last prompts, and what a rewind to each finds |
 //! | `moves` | undo, undo of one file, restore, rewind, as executed by sid-code 3f3215144f68 |
 //! | `evict` | the agent's quotas as a pure function, with the full copies that keep the rest whole |
-//! | `file_history` | Claude Code's backups: rows folded, joined with what is on disk |
 //! | `layers` | what a session says of this layer, as questions to an index |
 //!
 //! What it leaves to others: finding indexes (`store`), reading sessions (`record`, `chain`), what a defect means
@@ -31,7 +30,6 @@ pub mod anchors;
 pub mod audit;
 pub mod diff;
 pub mod evict;
-pub mod file_history;
 pub mod layers;
 mod legacy;
 pub mod model;

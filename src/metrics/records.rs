@@ -328,7 +328,7 @@ fn block_name(kind: BlockKind) -> &'static str {
 #[derive(Default)]
 struct Calls {
     open: ByHash<u32>,
-    /// The unit of each response of Claude Code; other agents have one record a response.
+    /// The unit of each response whose rows are several records.
     responses: ByHash<u32>,
     units: Vec<Unit>,
 }

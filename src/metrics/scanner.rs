@@ -1,5 +1,6 @@
-//! A second way to read JSON, for counting twice: byte by byte, with a stack of brackets and nothing else. It shares no code
-//! with the reader (`record::json`), so that a mistake in one is not in the other; it is slower, and nothing is judged by it.
+//! A second way to read JSON: byte by byte, with a stack of brackets and nothing else. It reads what is too large to hold
+//! (an index counted twice) and what is too deep to follow (every path of a store). It shares no code with the reader
+//! (`record::json`), so that a mistake in one is not in the other; it is slower, and nothing is judged by it.
 //!
 //! It is handed a text in any number of pieces and says what it meets: brackets, keys, values. A text is one JSON value as
 //! RFC 8259 has it, with any escape that JavaScript reads; that its bytes are UTF-8 is not asked.

@@ -26,10 +26,7 @@ mod declared;
 mod session;
 
 pub use declared::*;
-pub use session::{
-    Change, ChangedBy, Named, Unpartnered, dangling_deltas, missing_backups, unknown_snapshots, unpartnered_layers,
-    unprotected_changes,
-};
+pub use session::{Change, ChangedBy, Named, Unpartnered, unknown_snapshots, unpartnered_layers, unprotected_changes};
 
 /// The rules of this family, by code.
 pub static RULES: &[&Rule] = &[

@@ -1,18 +1,15 @@
 //! What a session says of the file layer, judged from facts.
 
 use serde_json::json;
-use sid_audit::checkpoint::file_history::{Backup, Row, RowKind, fold, join};
 use sid_audit::checkpoint::layers::Held;
 use sid_audit::checkpoint::model::{Index, IndexRead};
 use sid_audit::checkpoint::{Audit, Options};
 use sid_audit::finding::{Fact, Finding, Severity};
 use sid_audit::rules::checkpoints::{
-    Change, ChangedBy, Named, Unpartnered, dangling_deltas, index_findings, missing_backups, unknown_snapshots,
-    unpartnered_layers, unprotected_changes,
+    Change, ChangedBy, Named, Unpartnered, index_findings, unknown_snapshots, unpartnered_layers, unprotected_changes,
 };
 use sid_audit::store::Source;
 use sid_audit::text::Text;
-use std::collections::BTreeSet;
 
 fn index(snapshots: &[(&str, u64, &[&str])], next: u64) -> Index {
     let snapshots: Vec<_> = snapshots
@@ -81,36 +78,6 @@ fn a_write_is_unprotected_only_where_nothing_was_lost() {
     let evicted = Held::of(&index(&[("s2", 200_000, &["/b"])], 3));
     assert!(unprotected_changes(&changes, Some(&evicted), 100).iter().all(|f| f.severity == Severity::Info));
     assert!(unprotected_changes(&changes, None, 100).is_empty());
-}
-
-fn backup(path: &str, name: &str) -> Backup {
-    Backup { path: path.into(), file_name: Some(name.into()), version: None }
-}
-
-#[test]
-fn backups_are_missed_one_by_one_or_all_at_once() {
-    let rows = [
-        Row {
-            line: 3,
-            message_id: "m".into(),
-            snapshot_message_id: "u".into(),
-            kind: RowKind::Snapshot { update: false, backups: vec![backup("/a", "aa@v1"), backup("/b", "bb@v2")] },
-        },
-        Row {
-            line: 7,
-            message_id: "n".into(),
-            snapshot_message_id: "gone".into(),
-            kind: RowKind::Delta(backup("/c", "cc@v3")),
-        },
-    ];
-    let history = fold(&rows);
-    let disk: BTreeSet<Text> = ["aa@v2".into(), "bb@v2".into()].into();
-    let found = missing_backups(&join(&history, &disk), true, 100);
-    assert_eq!(loud(&found), [(Some(3), Severity::Info), (Some(7), Severity::Warning)]);
-    let found = missing_backups(&join(&history, &BTreeSet::new()), false, 100);
-    assert_eq!((found.len(), found[0].count), (1, Some(3)));
-    let found = dangling_deltas(&rows, &history, 100);
-    assert_eq!((found.len(), found[0].rule.code, found[0].place.line), (1, "K817", Some(7)));
 }
 
 #[test]

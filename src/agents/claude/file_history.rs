@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
+use super::backups::{Backup, History, Joined, Row, RowKind, fold, join};
 use crate::checkpoint::anchors::Anchor;
-use crate::checkpoint::file_history::{Backup, Row, RowKind, fold, join};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Place, Severity};
 use crate::record::facts::Kind;
 use crate::record::reread;
 use crate::record::value::Value;
-use crate::rules::checkpoints::{dangling_deltas, missing_backups};
+use crate::rules::Collector;
+use crate::rules::checkpoints::{DANGLING_DELTA, MISSING_BACKUP};
 use crate::session::Session;
 use crate::text::Text;
 
@@ -96,4 +97,85 @@ pub(super) fn anchors(session: &Session, store: Option<&Path>, prompts: &[u32]) 
         }
     });
     Ok(made.collect())
+}
+
+/// Backups that a session's rows name and that are not there. `folder` tells whether the session's folder is there at
+/// all; where `file-history` itself cannot be seen, do not ask.
+fn missing_backups(joined: &Joined, folder: bool, places: usize) -> Vec<Finding> {
+    let mut found = Collector::new(places);
+    let leaves = "a rewind of Claude Code to a snapshot that names it cannot bring the file back";
+    if let (false, Some(first)) = (folder, joined.missing.first()) {
+        let finding = MISSING_BACKUP
+            .at(Place::line(first.line))
+            .fact("backup", &first.name)
+            .fact("file", &first.path)
+            .fact("folder", false)
+            .count(joined.missing.len() as u64)
+            .effect("a rewind of Claude Code can bring no file of this session back: its folder of backups is gone");
+        found.add(finding);
+        return found.finish();
+    }
+    for missing in &joined.missing {
+        let mut finding = MISSING_BACKUP
+            .at(Place::line(missing.line))
+            .fact("backup", &missing.name)
+            .fact("file", &missing.path)
+            .effect(leaves);
+        if let Some(newer) = missing.newer {
+            finding = finding.severity(Severity::Info).fact("newest_version", newer);
+        }
+        found.add(finding);
+    }
+    found.finish()
+}
+
+/// Deltas of snapshots that no row of the session makes.
+fn dangling_deltas(rows: &[Row], history: &History, places: usize) -> Vec<Finding> {
+    let mut found = Collector::new(places);
+    for row in history.dangling.iter().filter_map(|place| rows.get(*place)) {
+        let RowKind::Delta(backup) = &row.kind else { continue };
+        let finding = DANGLING_DELTA
+            .at(Place::line(row.line).with_id(Some(row.message_id.clone())))
+            .fact("snapshot", &row.snapshot_message_id)
+            .fact("file", &backup.path)
+            .effect("a rewind of Claude Code knows no snapshot that this file belongs to, and leaves it as it is");
+        found.add(finding);
+    }
+    found.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backup(path: &str, name: &str) -> Backup {
+        Backup { path: path.into(), file_name: Some(name.into()), version: None }
+    }
+
+    #[test]
+    fn backups_are_missed_one_by_one_or_all_at_once() {
+        let rows = [
+            Row {
+                line: 3,
+                message_id: "m".into(),
+                snapshot_message_id: "u".into(),
+                kind: RowKind::Snapshot { update: false, backups: vec![backup("/a", "aa@v1"), backup("/b", "bb@v2")] },
+            },
+            Row {
+                line: 7,
+                message_id: "n".into(),
+                snapshot_message_id: "gone".into(),
+                kind: RowKind::Delta(backup("/c", "cc@v3")),
+            },
+        ];
+        let history = fold(&rows);
+        let disk: BTreeSet<Text> = ["aa@v2".into(), "bb@v2".into()].into();
+        let found = missing_backups(&join(&history, &disk), true, 100);
+        let loud: Vec<_> = found.iter().map(|f| (f.place.line, f.severity)).collect();
+        assert_eq!(loud, [(Some(3), Severity::Info), (Some(7), Severity::Warning)]);
+        let found = missing_backups(&join(&history, &BTreeSet::new()), false, 100);
+        assert_eq!((found.len(), found[0].count), (1, Some(3)));
+        let found = dangling_deltas(&rows, &history, 100);
+        assert_eq!((found.len(), found[0].rule.code, found[0].place.line), (1, "K817", Some(7)));
+    }
 }

@@ -1,5 +1,6 @@
 //! Claude Code: records with `uuid` and `parentUuid`, read as the open SDK reads them.
 
+mod backups;
 mod cleanup;
 mod file_history;
 mod files;

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::LOADER;
-use super::declared::{DANGLING_DELTA, MISSING_BACKUP, UNKNOWN_SNAPSHOT, UNPARTNERED_LAYER, UNPROTECTED_CHANGE};
-use crate::checkpoint::file_history::{History, Joined, Row, RowKind};
+use super::declared::{UNKNOWN_SNAPSHOT, UNPARTNERED_LAYER, UNPROTECTED_CHANGE};
 use crate::checkpoint::layers::Held;
 use crate::finding::{Finding, Place, Severity};
 use crate::rules::Collector;
@@ -37,51 +36,6 @@ pub fn unknown_snapshots(named: &[Named], held: Option<&Held>, places: usize) ->
         found.add(
             finding.effect(format!("{LOADER} takes the conversation back and leaves the files in a rewind to it")),
         );
-    }
-    found.finish()
-}
-
-/// Backups that a session's rows name and that are not there. `folder` tells whether the session's folder is there at
-/// all; where `file-history` itself cannot be seen, do not ask.
-pub fn missing_backups(joined: &Joined, folder: bool, places: usize) -> Vec<Finding> {
-    let mut found = Collector::new(places);
-    let leaves = "a rewind of Claude Code to a snapshot that names it cannot bring the file back";
-    if let (false, Some(first)) = (folder, joined.missing.first()) {
-        let finding = MISSING_BACKUP
-            .at(Place::line(first.line))
-            .fact("backup", &first.name)
-            .fact("file", &first.path)
-            .fact("folder", false)
-            .count(joined.missing.len() as u64)
-            .effect("a rewind of Claude Code can bring no file of this session back: its folder of backups is gone");
-        found.add(finding);
-        return found.finish();
-    }
-    for missing in &joined.missing {
-        let mut finding = MISSING_BACKUP
-            .at(Place::line(missing.line))
-            .fact("backup", &missing.name)
-            .fact("file", &missing.path)
-            .effect(leaves);
-        if let Some(newer) = missing.newer {
-            finding = finding.severity(Severity::Info).fact("newest_version", newer);
-        }
-        found.add(finding);
-    }
-    found.finish()
-}
-
-/// Deltas of snapshots that no row of the session makes.
-pub fn dangling_deltas(rows: &[Row], history: &History, places: usize) -> Vec<Finding> {
-    let mut found = Collector::new(places);
-    for row in history.dangling.iter().filter_map(|place| rows.get(*place)) {
-        let RowKind::Delta(backup) = &row.kind else { continue };
-        let finding = DANGLING_DELTA
-            .at(Place::line(row.line).with_id(Some(row.message_id.clone())))
-            .fact("snapshot", &row.snapshot_message_id)
-            .fact("file", &backup.path)
-            .effect("a rewind of Claude Code knows no snapshot that this file belongs to, and leaves it as it is");
-        found.add(finding);
     }
     found.finish()
 }

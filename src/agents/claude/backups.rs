@@ -3,7 +3,7 @@
 //! A snapshot row (`file-history-snapshot`) names a backup for each tracked file; a row with `isSnapshotUpdate` gives an
 //! older snapshot its files again; a delta row (`file-history-delta`, from client 2.1.220 on) adds one file to the
 //! snapshot that it names and never overwrites. A backup that is `null` says that the file was not there. Facts come in
-//! as data: this room reads neither the session nor the folder.
+//! as data: nothing here reads the session or the folder.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -11,18 +11,18 @@ use crate::text::Text;
 
 /// One backup as a row names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Backup {
+pub(super) struct Backup {
     /// The file that it is of.
-    pub path: Text,
+    pub(super) path: Text,
     /// Its name in the folder, `<16 hex>@v<n>`; none: the file was not there.
-    pub file_name: Option<Text>,
+    pub(super) file_name: Option<Text>,
     /// Its version.
-    pub version: Option<u64>,
+    pub(super) version: Option<u64>,
 }
 
 /// What kind of row, and what it carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum RowKind {
+pub(super) enum RowKind {
     /// `file-history-snapshot`.
     Snapshot {
         /// Whether it gives an older snapshot its files again.
@@ -36,39 +36,39 @@ pub enum RowKind {
 
 /// One row of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub(super) struct Row {
     /// Its physical line.
-    pub line: u64,
+    pub(super) line: u64,
     /// `messageId`: the record that it was written for.
-    pub message_id: Text,
+    pub(super) message_id: Text,
     /// The message of the snapshot that it makes, updates or adds to.
-    pub snapshot_message_id: Text,
+    pub(super) snapshot_message_id: Text,
     /// What it carries.
-    pub kind: RowKind,
+    pub(super) kind: RowKind,
 }
 
 /// A snapshot after all rows were folded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Folded {
+pub(super) struct Folded {
     /// The line of the row that made it.
-    pub line: u64,
+    pub(super) line: u64,
     /// Its files: the backup and the line that names it.
-    pub files: BTreeMap<Text, (Backup, u64)>,
+    pub(super) files: BTreeMap<Text, (Backup, u64)>,
 }
 
 /// The rows of one session, folded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct History {
+pub(super) struct History {
     /// Snapshots by their message, in the order in which they were made.
-    pub snapshots: Vec<(Text, Folded)>,
+    pub(super) snapshots: Vec<(Text, Folded)>,
     /// Deltas whose snapshot stands nowhere in the session: place in the list of rows.
-    pub dangling: Vec<usize>,
+    pub(super) dangling: Vec<usize>,
     /// Every backup that any row names, with the first line that does, also those of deltas that hang.
-    pub named: BTreeMap<Text, (Backup, u64)>,
+    pub(super) named: BTreeMap<Text, (Backup, u64)>,
 }
 
 /// Folds the rows of a session, in file order.
-pub fn fold(rows: &[Row]) -> History {
+pub(super) fn fold(rows: &[Row]) -> History {
     let mut history = History::default();
     let mut at: HashMap<&Text, usize> = HashMap::new();
     // Rows are not always flushed in order, so a delta may stand above its snapshot.
@@ -108,30 +108,30 @@ pub fn fold(rows: &[Row]) -> History {
 
 /// A backup that is named and not there.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Missing {
+pub(super) struct Missing {
     /// Its name.
-    pub name: Text,
+    pub(super) name: Text,
     /// The file that it is of.
-    pub path: Text,
+    pub(super) path: Text,
     /// The first line that names it.
-    pub line: u64,
+    pub(super) line: u64,
     /// The newest version of the same file that is there, when it is newer: the client has pruned this one.
-    pub newer: Option<u64>,
+    pub(super) newer: Option<u64>,
 }
 
 /// What a session's rows and the folder say to each other.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Joined {
+pub(super) struct Joined {
     /// Backups that are named and not there, by line.
-    pub missing: Vec<Missing>,
+    pub(super) missing: Vec<Missing>,
     /// How many backups are named.
-    pub named: u64,
+    pub(super) named: u64,
     /// How many files of the folder no row names.
-    pub orphaned: u64,
+    pub(super) orphaned: u64,
 }
 
 /// Joins a session's rows with the names of the files in its folder.
-pub fn join(history: &History, on_disk: &BTreeSet<Text>) -> Joined {
+pub(super) fn join(history: &History, on_disk: &BTreeSet<Text>) -> Joined {
     let mut newest: HashMap<&[u8], u64> = HashMap::new();
     for name in on_disk {
         if let Some((file, version)) = version_of(name) {
