@@ -7,13 +7,13 @@ use super::{Claude, rules_calls, rules_chain};
 use crate::agents::wire;
 use crate::finding::{Finding, Fix, Rule, Severity};
 use crate::record::agent::Cut;
-use crate::record::facts::{Block, BlockKind, Record, flag};
+use crate::record::facts::{Block, BlockKind, Kind, Record, flag};
 use crate::request::pairing::{Answer, Call, Pairing};
 use crate::request::{Api, Request, WHOLE, is_thinking};
 use crate::rules::agent::{Calls, Judged, Lines, Links, Messages, Words};
 use crate::rules::api_verdict::{Case, Does, NOTED, REFUSED, Treatment, Weight, healed};
 use crate::rules::chain::{STRAY_LEAF, View, by_turns};
-use crate::rules::messages::{Wrong, made_up_tail, wrong_block};
+use crate::rules::messages::{Wrong, wrong_block};
 use crate::rules::tools::{Held, Split, Tools};
 use crate::rules::{Collector, Context, texts};
 use crate::session::Session;
@@ -247,4 +247,20 @@ impl Messages for Claude {
     fn undecodable_media(&self) -> Treatment {
         REFUSED
     }
+}
+
+/// The made-up records that the chain ends in, the last one first. Rows between them that the client writes beside its
+/// notices (meta rows, attachments, its own system rows) do not end the run; a prompt that a person typed does.
+pub(super) fn made_up_tail(session: &Session) -> Vec<u32> {
+    let mut tail = Vec::new();
+    for &n in session.chain.adopted.iter().rev() {
+        let record = session.record(n);
+        match record.kind {
+            Kind::Assistant if record.any(flag::SYNTHETIC | flag::API_ERROR) => tail.push(n),
+            Kind::User if !record.has(flag::META) => break,
+            Kind::Assistant => break,
+            _ => {}
+        }
+    }
+    tail
 }

@@ -21,7 +21,7 @@ use crate::repair::edit::Action;
 use crate::repair::links::{quoted, set_member};
 use crate::repair::synthesize;
 use crate::repair::text::Splice;
-use crate::rules::messages::{made_up_tail, rule_of_media};
+use crate::rules::messages::rule_of_media;
 use crate::text::hex;
 
 /// What stands where a message had nothing to say.
@@ -41,16 +41,15 @@ fn or_without(job: &Job<'_>, edits: Way, targets: &Targets) -> io::Result<Vec<Wa
 
 /// The records that the findings name go.
 pub(in crate::repair) fn records(job: &Job<'_>) -> io::Result<Vec<Way>> {
-    let targets = Targets::of(job);
-    or_without(job, drop_records(job, &targets.records().collect())?, &targets)
+    without(job, &Targets::of(job).records().collect())
 }
 
-/// All the made-up records that the chain ends in go: the finding names the first of them.
+/// These records go, or those of the findings that hold no half of a pair.
 ///
 /// # Errors
 /// When the session's bytes cannot be read again.
-pub fn made_up(job: &Job<'_>) -> io::Result<Vec<Way>> {
-    or_without(job, drop_records(job, &made_up_tail(job.session()).into_iter().collect())?, &Targets::of(job))
+pub fn without(job: &Job<'_>, gone: &BTreeSet<u32>) -> io::Result<Vec<Way>> {
+    or_without(job, drop_records(job, gone)?, &Targets::of(job))
 }
 
 /// An empty text leaves where something else is said; where it stood alone a placeholder stands.

@@ -17,7 +17,7 @@ use crate::finding::Severity;
 
 pub use array::Content;
 pub use lines::{insert_behind, raw_id};
-pub use messages::made_up;
+pub use messages::without;
 pub(super) use messages::{
     blank_texts, empty, empty_texts, labels, media, misplaced_thinking, records, shapes, signatures,
 };

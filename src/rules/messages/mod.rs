@@ -1,16 +1,13 @@
 //! M: messages. What stands in them besides calls: empty and blank texts, thinking, media, shape; judged, like T, on what
 //! the agent would send. A defect that the agent leaves out is told as such; what stands off the chain is a note.
 //!
-//! `content` looks at texts and shapes, `thinking` at responses that think, `media` at images, documents and references,
-//! `client_notices` at the records that the client made up. Calls and results are `tools`', lone surrogates `lines`'; what only one
-//! agent's messages can have is the agent's.
+//! `content` looks at texts and shapes, `thinking` at responses that think, `media` at images, documents and references.
+//! Calls and results are `tools`', lone surrogates `lines`'; what only one agent's messages can have is the agent's.
 
-mod client_notices;
 mod content;
 mod media;
 mod thinking;
 
-pub use client_notices::made_up_tail;
 pub use content::{Wrong, wrong_block};
 pub use media::rule_of as rule_of_media;
 

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use crate::agents::claude::rules::SYNTHETIC_TAIL;
+use crate::agents::claude::rules::{SYNTHETIC_TAIL, made_up_tail};
 use crate::agents::claude::rules_chain::{DANGLING_BOUNDARY_POINTER, REPLAYED_RECORDS};
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::recover::Evidence;
@@ -13,7 +13,7 @@ use crate::record::facts::{Id, Kind, flag};
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way, one};
-use crate::repair::content::made_up;
+use crate::repair::content::without;
 use crate::repair::edit::Action;
 use crate::repair::links::{copies_of, quoted, set_member};
 use crate::rules::chain::{PROGRESS_PARENT, REPEATED_RECORD};
@@ -36,6 +36,11 @@ fn repeated(job: &Job<'_>) -> io::Result<Vec<Way>> {
 /// What a compaction wrote again: only the later ones may go.
 fn replayed(job: &Job<'_>) -> io::Result<Vec<Way>> {
     Ok(copies_of(job, replays(job.session()))?.into_iter().take(1).collect())
+}
+
+/// All the made-up records that the chain ends in go: the finding names the first of them.
+fn made_up(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    without(job, &made_up_tail(job.session()).into_iter().collect())
 }
 
 /// Whether a boundary stands between two records.
