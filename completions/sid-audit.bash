@@ -97,7 +97,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__chain)
-            opts="-o -q -v -h --tree --emit --messages --compare --tail --autopsy --anchors --leaf --format --dialect --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --tree --emit --messages --compare --tail --autopsy --anchors --leaf --format --agent --jobs --now --select --ignore --fail-on --baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -123,7 +123,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -W "table json html" -- "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -171,7 +171,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__checkpoints)
-            opts="-o -q -v -h --verify --show --diff --format --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --verify --show --diff --format --agent --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -189,7 +189,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -W "table json ndjson" -- "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -297,7 +297,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__fields)
-            opts="-o -q -v -h --format --all-paths --catalogue --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --format --all-paths --catalogue --agent --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,7 +311,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -497,7 +497,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__metrics)
-            opts="-o -q -v -h --format --cross-check --turns --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --format --cross-check --turns --agent --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -507,7 +507,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -W "table json html" -- "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -539,7 +539,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__predict)
-            opts="-o -q -v -h --tail --format --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --tail --format --agent --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -553,7 +553,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -W "table json" -- "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -585,7 +585,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__repair)
-            opts="-n -y -o -q -v -h --all-homes --dry-run --yes --up-to --orphans --relink --leaf --touch --select --ignore --baseline --closed --idle --diff --format --list --undo --to --prune --dialect --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-n -y -o -q -v -h --all-homes --dry-run --yes --up-to --orphans --relink --leaf --touch --select --ignore --baseline --closed --idle --diff --format --list --undo --to --prune --agent --jobs --now --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -635,7 +635,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;
@@ -667,7 +667,7 @@ _sid__audit() {
             return 0
             ;;
         sid__subcmd__audit__subcmd__scan)
-            opts="-o -q -v -h --format --all --max-per-code --cross-check --dialect --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
+            opts="-o -q -v -h --format --all --max-per-code --cross-check --agent --jobs --now --select --ignore --fail-on --baseline --write-baseline --output --color --show-content --raw --no-progress --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -681,7 +681,7 @@ _sid__audit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --dialect)
+                --agent)
                     COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
                     return 0
                     ;;

@@ -43,7 +43,7 @@ sarif\t'SARIF 2.1.0, for sites that track findings over time'
 junit\t'JUnit XML: a test for each session, for CI'
 html\t'one page that needs nothing else, for a browser'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l max-per-code -d 'List at most this many places of one finding' -r
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -76,7 +76,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l leaf -d 'F
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'
 html\t'one page with a drawing, for a browser'"
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -108,7 +108,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l diff
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'
 ndjson\t'one line per index'"
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -136,7 +136,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -s h -l
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'
 html\t'one page for a browser'"
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -172,7 +172,7 @@ sarif\t'with --dry-run: SARIF 2.1.0, each edit a result'
 junit\t'with --dry-run: JUnit XML, a session with something to do fails'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l undo -d 'Put the old bytes of a repair back: of a whole run, or of one file of it (RUN/0001, or RUN and its path)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l to -d 'With --undo: write the original to this file instead, which must not exist' -r -F
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -199,7 +199,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s h -l help
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l tail -d 'Show the safe tail of N messages instead of the one that the agent takes' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'"
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
@@ -218,7 +218,7 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -s h -l hel
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l format -d 'How the report is written' -r -f -a "table\t'a page for people'
 json\t'one document'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l catalogue -d 'Ask for the fields of this catalogue too; its form is that of the built-in ones (src/metrics/catalogue)' -r -F
-complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l dialect -d 'Insist on whose sessions these are, instead of what layout and content say' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
+complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
 openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"

@@ -50,7 +50,7 @@ pub struct SessionAudit {
     /// The file's place in [`crate::store::Discovery::files`].
     pub file: u32,
     /// Whose it is.
-    pub dialect: AgentId,
+    pub agent_id: AgentId,
     /// What it is.
     pub shape: Shape,
     /// How its loader reads it.

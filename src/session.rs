@@ -37,7 +37,7 @@ pub struct Session {
     /// Its bytes.
     pub source: Source,
     /// Whose it is.
-    pub dialect: AgentId,
+    pub agent_id: AgentId,
     /// What answers for that agent.
     pub agent: &'static dyn Loader,
     /// What it is.
@@ -88,14 +88,14 @@ impl Session {
         shape: Shape,
         meter: &Meter,
     ) -> io::Result<Self> {
-        let dialect = agent.agent_id();
+        let agent_id = agent.agent_id();
         if shape == Shape::Legacy {
             return Session::read_document(path, source, agent);
         }
         let facts = parse::read(&source, agent, meter)?;
         let shape = if agent.is_transcript(&facts) { Shape::Sidechain } else { shape };
         let (graph, chain) = (Graph::new(agent, &Facts::default()), Chain::none(None));
-        Ok(Session { path, source, dialect, agent, shape, facts, graph, chain, document: None })
+        Ok(Session { path, source, agent_id, agent, shape, facts, graph, chain, document: None })
     }
 
     fn read_document(path: PathBuf, source: Source, agent: &'static dyn Loader) -> io::Result<Self> {
@@ -111,7 +111,7 @@ impl Session {
         Ok(Session {
             path,
             source,
-            dialect: agent.agent_id(),
+            agent_id: agent.agent_id(),
             agent,
             shape: Shape::Legacy,
             facts,

@@ -58,6 +58,8 @@ pub struct Resume {
 /// Would the next prompt be answered?
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ApiVerdict {
+    /// Nothing is sent: the session does not load.
+    NotSent,
     /// A provider whose rules are not known here.
     Unknown,
     /// Nothing that the API would object to.
@@ -72,12 +74,19 @@ pub enum ApiVerdict {
 
 impl ApiVerdict {
     /// All of them, best first.
-    pub const ALL: [ApiVerdict; 5] =
-        [ApiVerdict::Ok, ApiVerdict::Healed, ApiVerdict::Refused, ApiVerdict::InFlight, ApiVerdict::Unknown];
+    pub const ALL: [ApiVerdict; 6] = [
+        ApiVerdict::Ok,
+        ApiVerdict::Healed,
+        ApiVerdict::Refused,
+        ApiVerdict::InFlight,
+        ApiVerdict::Unknown,
+        ApiVerdict::NotSent,
+    ];
 
     /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
+            ApiVerdict::NotSent => "not_sent",
             ApiVerdict::Unknown => "unknown",
             ApiVerdict::Ok => "ok",
             ApiVerdict::InFlight => "in_flight",

@@ -72,19 +72,19 @@ pub fn named(name: &str) -> Option<&'static dyn Agent> {
 }
 
 /// What answers for an agent.
-pub fn of(dialect: AgentId) -> &'static dyn Agent {
-    ALL.into_iter().find(|agent| agent.agent_id() == dialect).unwrap_or(ALL[0])
+pub fn of(agent_id: AgentId) -> &'static dyn Agent {
+    ALL.into_iter().find(|agent| agent.agent_id() == agent_id).unwrap_or(ALL[0])
 }
 
 /// What answers for the agent that reads a session of this shape. Whole-file sessions are one agent's, whatever was insisted
 /// on.
-pub fn reader(dialect: AgentId, shape: Shape) -> &'static dyn Agent {
-    if shape == Shape::Legacy { &sid::Sid } else { of(dialect) }
+pub fn reader(agent_id: AgentId, shape: Shape) -> &'static dyn Agent {
+    if shape == Shape::Legacy { &sid::Sid } else { of(agent_id) }
 }
 
 /// What answers for the agent of a session that was read.
 pub fn of_session(session: &Session) -> &'static dyn Agent {
-    reader(session.dialect, session.shape)
+    reader(session.agent_id, session.shape)
 }
 
 /// The flags that the first words of a text give its record: the marker of an interrupt, and the elements in which a

@@ -51,7 +51,7 @@ pub(super) fn attribute(
 
 /// Adds a finding to a session, behind its own of the same line.
 pub(super) fn add(session: &mut SessionAudit, finding: Finding) {
-    let usual = agents::of(session.dialect).usual_format();
+    let usual = agents::of(session.agent_id).usual_format();
     let extra = session.extra.get_or_insert_with(|| {
         Box::new(super::Extra {
             stated: usual.stated,

@@ -160,7 +160,7 @@ impl Driver<'_> {
         let Turn { file: n, before } = turn;
         let entry = &self.discovery.files[n as usize];
         let is_index = entry.kind == FileKind::CheckpointIndex;
-        if entry.dialect.is_none() && !is_index {
+        if entry.agent_id.is_none() && !is_index {
             part.errors.push((self.discovery.path(entry), NOBODYS.to_owned()));
             return Ok(());
         }

@@ -75,8 +75,8 @@ pub fn fields(mut discovery: Discovery, stdin: Option<&store::Source>, question:
     let driver = Driver { discovery: &discovery, stdin, meter, depth: Depth::Lines, waits: false, fault };
     let Outcome { sum, mut errors, defects, failed, versions, .. } = driver.run(&order, &asking);
     let mut census = sum.census;
-    let dialects = failed.iter().filter_map(|&n| discovery.files[n as usize].dialect);
-    dialects.for_each(|dialect| census.unread(agents::of(dialect)));
+    let agent_ids = failed.iter().filter_map(|&n| discovery.files[n as usize].agent_id);
+    agent_ids.for_each(|agent_id| census.unread(agents::of(agent_id)));
     let words = catalogue::words(agents::ALL.iter().map(|agent| *agent as &'static dyn Metering));
     let (mut paths, mut shown) = (AllPaths::default(), AllPaths::default());
     for walk in &sum.walks {

@@ -33,7 +33,7 @@ pub fn open(discovery: &Discovery, stdin: Option<&Source>, file: &FileEntry) -> 
 }
 
 /// What is said of a file that no agent is known to have written.
-pub(super) const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --dialect";
+pub(super) const NOBODYS: &str = "nothing in it tells whose session it is; name the agent with --agent";
 
 /// How far a session is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,9 +55,9 @@ pub fn read_session(
     depth: Depth,
     meter: &Meter,
 ) -> io::Result<(Session, &'static dyn Agent)> {
-    let dialect = file.dialect.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, NOBODYS))?;
+    let agent_id = file.agent_id.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, NOBODYS))?;
     let (path, shape) = (discovery.path(file), shape_of(file.kind));
-    let agent = agents::reader(dialect, shape);
+    let agent = agents::reader(agent_id, shape);
     let session = match depth {
         Depth::Lines => Session::read_unlinked(path, source, agent, shape, meter),
         Depth::Linked => Session::read(path, source, agent, shape, meter),
@@ -95,16 +95,16 @@ pub fn shape_of(kind: FileKind) -> Shape {
 pub fn add_stdin(discovery: &mut Discovery, source: &Source) {
     let Some(root) = discovery.roots.iter().position(|root| root.layout == Layout::Stdin) else { return };
     let (kind, told) = match store::sniff(source, discovery.agents) {
-        Ok(store::Shape::Of(dialect, Told::Side)) => (FileKind::Beside, Some(dialect)),
-        Ok(store::Shape::Of(dialect, Told::Session)) => (FileKind::Main, Some(dialect)),
+        Ok(store::Shape::Of(agent_id, Told::Side)) => (FileKind::Beside, Some(agent_id)),
+        Ok(store::Shape::Of(agent_id, Told::Session)) => (FileKind::Main, Some(agent_id)),
         Ok(_) => match store::sniff_document(source, discovery.agents) {
-            Ok(Some((dialect, Document::Whole))) => (FileKind::Whole, Some(dialect)),
+            Ok(Some((agent_id, Document::Whole))) => (FileKind::Whole, Some(agent_id)),
             _ => (FileKind::Main, None),
         },
         Err(_) => (FileKind::Main, None),
     };
-    let dialect = discovery.roots[root].dialect.or(told);
-    discovery.roots[root].dialect = dialect;
+    let agent_id = discovery.roots[root].agent_id.or(told);
+    discovery.roots[root].agent_id = agent_id;
     let folder = u32::try_from(discovery.folders.len()).unwrap_or(u32::MAX);
     discovery.folders.push(Folder {
         path: PathBuf::new(),
@@ -118,7 +118,7 @@ pub fn add_stdin(discovery: &mut Discovery, source: &Source) {
         mtime_ms: 0,
         folder,
         kind,
-        dialect,
+        agent_id,
     });
 }
 

@@ -41,7 +41,7 @@ impl Session {
         }
         let unknown = || io::Error::new(io::ErrorKind::InvalidData, "not a session of a known agent");
         let file = discovery.files.iter().find(|file| is_session(file.kind)).ok_or_else(unknown)?;
-        file.dialect.ok_or_else(unknown)?;
+        file.agent_id.ok_or_else(unknown)?;
         let source = discovery.open(file)?;
         Ok(read_session(&discovery, file, source, Depth::Linked, &Meter::default())?.0)
     }

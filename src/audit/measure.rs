@@ -200,8 +200,8 @@ impl Visitor for Measuring {
 
     fn index(&self, file: &Opened<'_>, sum: &mut Sum) -> io::Result<()> {
         sum.checkpoints.add(&file.source)?;
-        match file.entry.dialect.filter(|_| self.again.is_some()) {
-            Some(dialect) => sum.recount.add_index(agents::of(dialect), &file.source),
+        match file.entry.agent_id.filter(|_| self.again.is_some()) {
+            Some(agent_id) => sum.recount.add_index(agents::of(agent_id), &file.source),
             None => Ok(()),
         }
     }

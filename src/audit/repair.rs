@@ -115,7 +115,7 @@ pub struct FilePlan {
     /// The store that it must lie in, when there is one.
     pub within: Option<PathBuf>,
     /// Whose it is.
-    pub dialect: AgentId,
+    pub agent_id: AgentId,
     /// What it is, before and after.
     pub subject: Subject,
     /// The hashes of its bytes before and after.

@@ -112,7 +112,7 @@ fn touch_what_goes(sessions: &mut [SessionAudit], store: &[Finding], discovery: 
     let going = |f: &&Finding| f.deletion.is_some() && f.severity == Severity::Info;
     let files = store.iter().filter(going).filter_map(|f| f.deletion.as_ref()).flat_map(|deletion| &deletion.files);
     let of_store: BTreeSet<&str> = files.map(String::as_str).collect();
-    for session in sessions.iter_mut().filter(|s| agents::of(s.dialect).deletes_by_file_time()) {
+    for session in sessions.iter_mut().filter(|s| agents::of(s.agent_id).deletes_by_file_time()) {
         let path = |file: &FileEntry| of_store.contains(discovery.path(file).to_string_lossy().as_ref());
         let own = session.findings().iter().any(|f| going(&f));
         let goes = own || discovery.files.get(session.file as usize).is_some_and(path);
@@ -131,7 +131,9 @@ fn zero_fields(
     checkpoints: &[layers::IndexAudit],
 ) -> Vec<FieldVerdict> {
     let unread = order.iter().filter(|&&n| sessions.binary_search_by_key(&n, |s| s.file).is_err());
-    unread.filter_map(|n| discovery.files[*n as usize].dialect).for_each(|dialect| census.unread(agents::of(dialect)));
+    unread
+        .filter_map(|n| discovery.files[*n as usize].agent_id)
+        .for_each(|agent_id| census.unread(agents::of(agent_id)));
     checkpoints.iter().filter(|index| index.snapshots > 0).for_each(|index| census.snapshotted(&index.session_id));
     let mut verdicts = census.judge(&[], |_| None);
     verdicts.retain(|field| field.occurrences == 0);
@@ -230,8 +232,8 @@ impl Visitor for Scanning<'_> {
         let how = IndexOptions { verify: self.options.verify, ..IndexOptions::default() };
         let (audit, mut index) = layers::index(self.discovery, file, &how, self.options.places)?;
         index.findings.retain(|f| self.options.gate.keeps(f));
-        if let (Some(_), Some(dialect)) = (self.options.again, file.entry.dialect) {
-            sum.recount.add_index(agents::of(dialect), &file.source)?;
+        if let (Some(_), Some(agent_id)) = (self.options.again, file.entry.agent_id) {
+            sum.recount.add_index(agents::of(agent_id), &file.source)?;
             count_index(&index, audit.agent_sees(), &mut sum.of_indexes);
         }
         sum.checkpoints.push(index);

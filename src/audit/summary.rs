@@ -20,7 +20,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let (mut findings, recovered) = rules::session_findings(context);
     let resume = resume::judge(context, &findings, recovered.as_ref());
     drop(recovered);
-    let (api, api_rules) = api_verdict::api(context, &findings);
+    let (api, api_rules) = api_verdict::api(context, resume.verdict, &findings);
     // Only the whole store can tell a missing parent from one in another session. A gate that keeps the second and not the
     // first must not lose it before that is known.
     findings.retain(|finding| gate.keeps(finding) || finding.is(&MISSING_PARENT));
@@ -44,7 +44,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     });
     SessionAudit {
         file,
-        dialect: session.dialect,
+        agent_id: session.agent_id,
         shape: session.shape,
         mode: session.chain.mode,
         live,

@@ -205,7 +205,7 @@ fn finding_named(code: &str) -> Result<&'static Rule, Failure> {
 /// The last prompts with their snapshots.
 fn anchors_of(session: &Session, home: Option<&Path>) -> anyhow::Result<Vec<Anchor>> {
     anchors::anchors(session, agents::of_session(session), home)?
-        .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.dialect.agent())).into())
+        .ok_or_else(|| Failure::new(format!("{} keeps no snapshots of files", session.agent_id.agent())).into())
 }
 
 /// The chain of another record.
@@ -215,7 +215,7 @@ fn other_chain(session: &Session, id: &str) -> Result<Chain, Failure> {
     if matches!(session.shape, Shape::Legacy | Shape::Sidechain) || session.chain.mode == Mode::Linear {
         return Err(Failure::new(format!(
             "{} reads '{}' in the order of the file, so it has no other leaf",
-            session.dialect.loader(),
+            session.agent_id.loader(),
             session.path.display()
         )));
     }
@@ -281,6 +281,6 @@ fn seen_elsewhere(
     let store = input.discovery.roots.first().and_then(|root| root.store.clone());
     let (false, Some(store), false) = (wanted.is_empty(), store, arguments.emit) else { return Ok(HashMap::new()) };
     let discovery =
-        store::discover(&[store], arguments.reading.dialect, &Environment::of_process(agents::HOMES), agents::HOMES);
+        store::discover(&[store], arguments.reading.agent, &Environment::of_process(agents::HOMES), agents::HOMES);
     arguments.reading.with_jobs(|| id_lookup::seen_in(&discovery, &session.path, &wanted, meter))
 }

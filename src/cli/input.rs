@@ -17,8 +17,7 @@ use crate::store::{self, Discovery, Environment, FileKind, Layout, Source};
 pub const LONGEST_STDIN: u64 = 256 * 1024 * 1024;
 
 /// What is said of a file that is no session.
-const NOT_RECOGNISED: &str =
-    "not recognised as a session (unknown format); if it is one, name the agent with --dialect";
+const NOT_RECOGNISED: &str = "not recognised as a session (unknown format); if it is one, name the agent with --agent";
 
 /// How many such files are named.
 const NAMED: usize = 3;
@@ -51,7 +50,7 @@ impl Input {
             1 => Some(read_stdin()?),
             _ => return Err(Failure::new("standard input was given twice")),
         };
-        Ok(Input { discovery: store::discover(paths, reading.dialect, &environment, agents::HOMES), stdin })
+        Ok(Input { discovery: store::discover(paths, reading.agent, &environment, agents::HOMES), stdin })
     }
 
     /// Reads the one session that was named.
@@ -75,9 +74,9 @@ impl Input {
                     .into());
             }
         };
-        if file.dialect.is_none() {
+        if file.agent_id.is_none() {
             return Err(Failure::new(format!("nothing in '{name}' tells whose session it is"))
-                .hint("name the agent with --dialect")
+                .hint("name the agent with --agent")
                 .into());
         }
         let source = match &self.stdin {
@@ -158,7 +157,7 @@ pub fn stores(discovery: &Discovery) -> Vec<&Path> {
 
 fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBuf>, Failure> {
     let candidates = store::default_homes(agents::HOMES, environment);
-    let wanted = |home: &&store::HomeCandidate| agents::HOMES.agree(home.dialect, reading.dialect);
+    let wanted = |home: &&store::HomeCandidate| agents::HOMES.agree(home.agent_id, reading.agent);
     let found: Vec<PathBuf> =
         candidates.iter().filter(wanted).filter(|home| home.exists).map(|home| home.path.clone()).collect();
     if !found.is_empty() {
@@ -168,8 +167,8 @@ fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBu
         .iter()
         .filter(wanted)
         .map(|home| match home.why {
-            "default" => format!("'{}' ({})", home.path.display(), home.dialect.agent()),
-            why => format!("'{}' ({}, from {why})", home.path.display(), home.dialect.agent()),
+            "default" => format!("'{}' ({})", home.path.display(), home.agent_id.agent()),
+            why => format!("'{}' ({}, from {why})", home.path.display(), home.agent_id.agent()),
         })
         .collect();
     Err(Failure::new("there is no agent's home on this machine; looked for")

@@ -110,7 +110,7 @@ fn one_session(discovery: &Discovery, stdin: Option<&Source>) -> Result<(), Fail
 fn turns(measured: &Measured, stdin: Option<&Source>, meter: &Meter) -> anyhow::Result<Turns> {
     let discovery = &measured.discovery;
     let Some(file) = discovery.files.iter().find(|file| is_session(file.kind)) else { return Ok(Turns::default()) };
-    if file.dialect.is_none() || !measured.errors.is_empty() {
+    if file.agent_id.is_none() || !measured.errors.is_empty() {
         return Ok(Turns::default());
     }
     match audit::read_session(discovery, file, audit::open(discovery, stdin, file)?, Depth::Lines, meter) {

@@ -17,9 +17,9 @@ use crate::store::Source;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Reading")]
 pub struct Reading {
-    /// Insist on whose sessions these are, instead of what layout and content say
-    #[arg(long, value_name = "AGENT", value_parser = agent())]
-    pub dialect: Option<AgentId>,
+    /// Treat the input as sessions of AGENT instead of detecting it
+    #[arg(long, alias = "dialect", value_name = "AGENT", value_parser = agent())]
+    pub agent: Option<AgentId>,
     /// Read this many files at once (default: one per core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,

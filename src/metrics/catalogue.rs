@@ -114,7 +114,7 @@ impl TryFrom<String> for Counted {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
-    /// The word, as `--dialect` has it, of the agent whose records these are ([`Metering::counted_as`]).
+    /// The word, as `--agent` has it, of the agent whose records these are ([`Metering::counted_as`]).
     pub agent: Box<str>,
     /// What it was made from.
     #[serde(default)]

@@ -174,8 +174,8 @@ impl Census {
     }
 
     /// What the files of an agent hold.
-    pub fn agent(&self, dialect: AgentId) -> Option<&AgentCensus> {
-        self.agents.get(&dialect)
+    pub fn agent(&self, agent_id: AgentId) -> Option<&AgentCensus> {
+        self.agents.get(&agent_id)
     }
 
     /// The answers to every entry of the built-in catalogues of the agents that were met, and of `more`.
@@ -187,15 +187,15 @@ impl Census {
             }
         }
         let mut verdicts = Vec::new();
-        for (&dialect, agent) in &self.agents {
+        for (&agent_id, agent) in &self.agents {
             let own = Catalogue::of(agent.agent);
-            let wanted = std::iter::once(&own).chain(more).filter(|c| *c.agent == *dialect.name());
+            let wanted = std::iter::once(&own).chain(more).filter(|c| *c.agent == *agent_id.name());
             for entry in wanted.flat_map(|c| &c.expected) {
                 let occurrences = match agent.occurrences(entry) {
                     0 if entry.kind == Kind::Field => deeper(&entry.path).unwrap_or(0),
                     n => n,
                 };
-                verdicts.push(verdict(dialect, agent, entry, occurrences));
+                verdicts.push(verdict(agent_id, agent, entry, occurrences));
             }
         }
         verdicts
@@ -238,7 +238,7 @@ impl Verdict {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldVerdict {
     /// The agent.
-    pub dialect: AgentId,
+    pub agent_id: AgentId,
     /// What it is about.
     pub kind: Kind,
     /// The path.
@@ -257,7 +257,7 @@ pub struct FieldVerdict {
     pub how: Option<Box<str>>,
 }
 
-fn verdict(dialect: AgentId, agent: &AgentCensus, entry: &Expected, occurrences: u64) -> FieldVerdict {
+fn verdict(agent_id: AgentId, agent: &AgentCensus, entry: &Expected, occurrences: u64) -> FieldVerdict {
     let cause_count = entry.counted.as_ref().map(|counted| agent.causes(counted));
     let unread = unread(agent);
     // A field is looked for on records that were read: what was not read takes nothing from the count of those.
@@ -280,7 +280,7 @@ fn verdict(dialect: AgentId, agent: &AgentCensus, entry: &Expected, occurrences:
         ),
     };
     FieldVerdict {
-        dialect,
+        agent_id,
         kind: entry.kind,
         path: entry.path.clone(),
         cause: entry.never.clone().or_else(|| entry.cause.clone()).unwrap_or_default(),

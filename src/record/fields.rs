@@ -276,8 +276,8 @@ mod tests {
     use crate::record::facts::Facts;
     use crate::record::read::{At, RecordReader};
 
-    fn facts(dialect: AgentId, lines: &[&str]) -> Facts {
-        let (mut facts, mut reader) = (Facts::default(), RecordReader::new(agents::of(dialect)));
+    fn facts(agent_id: AgentId, lines: &[&str]) -> Facts {
+        let (mut facts, mut reader) = (Facts::default(), RecordReader::new(agents::of(agent_id)));
         for (n, line) in lines.iter().enumerate() {
             let at = At { line: n as u32 + 1, offset: 0, exact: true };
             reader.read(line.as_bytes(), at, false, &mut facts).unwrap();

@@ -516,8 +516,8 @@ mod tests {
     use crate::identity::AgentId;
     use proptest::prelude::*;
 
-    fn read_as(dialect: AgentId, text: &[u8]) -> Facts {
-        read(&Source::from_bytes(text), crate::agents::of(dialect), &Meter::default()).unwrap()
+    fn read_as(agent_id: AgentId, text: &[u8]) -> Facts {
+        read(&Source::from_bytes(text), crate::agents::of(agent_id), &Meter::default()).unwrap()
     }
 
     /// The first line that serde_json refuses, and the records before it.
@@ -580,8 +580,8 @@ mod tests {
 
         #[test]
         fn a_text_search_finds_what_it_finds(text in lines(), n in 0..3) {
-            let dialect = [crate::agents::PI, crate::agents::CLAUDE, crate::agents::SID][n as usize];
-            let facts = read_as(dialect, &text);
+            let agent_id = [crate::agents::PI, crate::agents::CLAUDE, crate::agents::SID][n as usize];
+            let facts = read_as(agent_id, &text);
             prop_assert_eq!(facts.raw.hits, memchr::memmem::find_iter(&text, TOOL_RESULT).count() as u64);
             prop_assert!(facts.raw.record_level <= facts.raw.hits);
         }

@@ -323,7 +323,7 @@ pub fn state(examined: &Examined, options: &Options) -> State {
         }
     }
     let resume = rules::resume::judge(&context, &findings, recovered.as_ref());
-    let (api, api_rules) = rules::api_verdict::api(&context, &findings);
+    let (api, api_rules) = rules::api_verdict::api(&context, resume.verdict, &findings);
     let messages = session.chain.messages.iter().map(|&n| Back::of(session.record(n))).collect();
     let refused = session.chain.refusal.is_some();
     // sid-code takes a tail whose id is no string for one without.

@@ -62,7 +62,7 @@ pub fn of_scan(scan: &Scan) -> impl Iterator<Item = Listed<'_>> {
         Some(Listed { class: Some(class), root, path, below, findings })
     };
     let sessions = scan.sessions.iter();
-    let sessions = sessions.filter_map(move |one| listed(one.file, one.dialect.name(), one.findings()));
+    let sessions = sessions.filter_map(move |one| listed(one.file, one.agent_id.name(), one.findings()));
     let indexes = scan.checkpoints.iter().filter_map(move |one| listed(one.file, "checkpoints", &*one.findings));
     let root = discovery.roots.first().map(|root| root.path.clone());
     sessions.chain(indexes).chain(std::iter::once(Listed {

@@ -81,7 +81,7 @@ where
     head: Head,
     #[serde(flatten)]
     path: PathField,
-    dialect: &'static str,
+    agent: &'static str,
     versions: &'a BTreeSet<String>,
     mode: &'static str,
     loader: &'static str,
@@ -308,10 +308,10 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
     let document = Document {
         head: Head::new("chain", report.taken_at),
         path: PathField::from(session.path.as_path()),
-        dialect: session.dialect.name(),
+        agent: session.agent_id.name(),
         versions: report.versions,
         mode: session.chain.mode.name(),
-        loader: session.dialect.loader(),
+        loader: session.agent_id.loader(),
         resume: own.map(ResumeJson::new),
         api: own.map(ApiJson::new),
         path_stats: StatsJson {

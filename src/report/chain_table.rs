@@ -44,12 +44,12 @@ pub(super) fn head(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let of = if versions.is_empty() { String::new() } else { format!(" {}", versions.join(", ")) };
     out.text(&format!(
         "  {}{of}, {}, {} on {}",
-        session.dialect.agent(),
+        session.agent_id.agent(),
         size(session.source.size()),
         counted(session.facts.records.len() as u64, "record"),
         counted(lines.physical, "line"),
     ))?;
-    out.text(&format!("  judged by {}: {}", session.dialect.loader(), how(session.chain.mode)))?;
+    out.text(&format!("  judged by {}: {}", session.agent_id.loader(), how(session.chain.mode)))?;
     if report.other_leaf {
         return out.line([span(Style::Warning, "  another leaf than the loader's was asked for")]);
     }

@@ -112,7 +112,7 @@ pub fn compare(out: &mut Out, report: &Report<'_>, linear: &Linear) -> io::Resul
         &format!(
             "A reader that goes line by line returns {}; {} returns {}.",
             counted(linear.messages, "message"),
-            report.session.dialect.loader(),
+            report.session.agent_id.loader(),
             number(back)
         ),
     )?;

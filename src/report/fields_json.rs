@@ -80,7 +80,7 @@ struct FieldJson<'a> {
 impl<'a> From<&'a FieldVerdict> for FieldJson<'a> {
     fn from(field: &'a FieldVerdict) -> Self {
         FieldJson {
-            agent: field.dialect,
+            agent: field.agent_id,
             kind: field.kind.name(),
             path: &field.path,
             cause: &field.cause,

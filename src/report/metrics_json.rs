@@ -269,8 +269,8 @@ fn usage(measured: &Measured) -> impl Iterator<Item = UsageLine> {
 
 /// The session id that a file's place gives; of a subagent's own file that of its session.
 pub(super) fn session_id(file: &FileEntry, path: &Path) -> String {
-    let id = match file.dialect {
-        Some(dialect) => ids::implied_id(path, agents::of(dialect), audit::shape_of(file.kind)),
+    let id = match file.agent_id {
+        Some(agent_id) => ids::implied_id(path, agents::of(agent_id), audit::shape_of(file.kind)),
         None => Text::from(path.file_stem().unwrap_or_default().as_encoded_bytes()),
     };
     id.lossy()

@@ -64,7 +64,7 @@ fn head(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     ])?;
     for (n, root) in (0..).zip(&measured.discovery.roots).take(NAMED) {
         let of = versions(measured.versions.get(&n));
-        let who = root.dialect.map(|dialect| format!("  {}{of}", dialect.agent())).unwrap_or_default();
+        let who = root.agent_id.map(|agent_id| format!("  {}{of}", agent_id.agent())).unwrap_or_default();
         out.line([plain(format!("  {}", root.path.display())), dim(who)])?;
     }
     let more = measured.discovery.roots.len().saturating_sub(NAMED) as u64;

@@ -37,7 +37,7 @@ struct Document<'a, L: Serialize> {
     head: Head,
     #[serde(flatten)]
     path: PathField,
-    dialect: &'static str,
+    agent: &'static str,
     versions: &'a BTreeSet<String>,
     loader: &'static str,
     loadable: bool,
@@ -192,9 +192,9 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
         &Document {
             head: Head::new("predict", report.taken_at),
             path: PathField::from(session.path.as_path()),
-            dialect: session.dialect.name(),
+            agent: session.agent_id.name(),
             versions: report.versions,
-            loader: session.dialect.loader(),
+            loader: session.agent_id.loader(),
             loadable: prediction.loadable,
             refused: prediction.refused.as_deref(),
             resume: ResumeJson::new(report.audit),

@@ -41,12 +41,12 @@ fn head(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
     let of = if versions.is_empty() { String::new() } else { format!(" {}", versions.join(", ")) };
     out.text(&format!(
         "  {}{of}, {}, {} on {}",
-        session.dialect.agent(),
+        session.agent_id.agent(),
         size(session.source.size()),
         counted(session.facts.records.len() as u64, "record"),
         counted(session.facts.lines.physical, "line"),
     ))?;
-    out.text(&format!("  judged by {}", session.dialect.loader()))?;
+    out.text(&format!("  judged by {}", session.agent_id.loader()))?;
     out.gap()?;
     out.line([
         plain("  RESUME "),
@@ -166,15 +166,15 @@ fn ended(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         (Some(true), None, _) => "there: it ended in good order".to_owned(),
         (Some(false), ..) => "none behind its last message: it did not end in good order, or has not ended".to_owned(),
         (None, _, Shape::Legacy) => "this format has none".to_owned(),
-        (None, ..) => format!("{} writes none", report.session.dialect.agent()),
+        (None, ..) => format!("{} writes none", report.session.agent_id.agent()),
     };
     said(out, "end mark", &mark)?;
     let pid = ended.registration.as_ref().and_then(|r| r.pid).map(|pid| format!(" (number {pid})")).unwrap_or_default();
-    let agent = agents::of(report.session.dialect);
+    let agent = agents::of(report.session.agent_id);
     let unregistered = agent.registry().is_none() && agent.lock(&report.session.path).is_none();
     let process = match (&ended.registration, unregistered) {
         (Some(_), _) => format!("{}{pid}", process_name(ended.process)),
-        (None, true) => format!("{} keeps no register of its processes", report.session.dialect.agent()),
+        (None, true) => format!("{} keeps no register of its processes", report.session.agent_id.agent()),
         (None, _) if !ended.registry => "the agent's home, where it would be registered, is not known".to_owned(),
         (None, _) => "none is registered: one that ends in good order takes itself off".to_owned(),
     };

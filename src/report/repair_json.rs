@@ -165,7 +165,7 @@ fn write_line(writer: impl Write, kind: &'static str, taken_at: &str, what: impl
 struct PlanJson<'a> {
     #[serde(flatten)]
     path: PathField,
-    dialect: &'static str,
+    agent: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,9 +199,9 @@ struct AccountJson<'a> {
 }
 
 impl<'a> AccountJson<'a> {
-    fn session(state: &'a State, dialect: AgentId, sha256: Sha) -> Self {
+    fn session(state: &'a State, agent_id: AgentId, sha256: Sha) -> Self {
         AccountJson {
-            resume: Some(ResumeJson::of(&state.resume, state.mode, dialect)),
+            resume: Some(ResumeJson::of(&state.resume, state.mode, agent_id)),
             api: Some(ApiJson::of(state.api, &state.api_rules)),
             readable: None,
             snapshots: None,
@@ -243,7 +243,7 @@ impl<'a> PlanJson<'a> {
         let [was, will] = plan.sha256;
         let (kind, before, after) = match &plan.subject {
             Subject::Session(subject) => {
-                let account = |state, sha256| AccountJson::session(state, plan.dialect, sha256);
+                let account = |state, sha256| AccountJson::session(state, plan.agent_id, sha256);
                 (kind_name(subject.shape), account(&subject.before, was), account(&subject.after, will))
             }
             Subject::Index(index) => {
@@ -254,7 +254,7 @@ impl<'a> PlanJson<'a> {
         let nearest = nearest.filter(|e| e.edit.evidence == Some(Evidence::Nearest));
         PlanJson {
             path: PathField::from(plan.path.as_path()),
-            dialect: plan.dialect.name(),
+            agent: plan.agent_id.name(),
             kind: Some(kind),
             session_kind: None,
             before,

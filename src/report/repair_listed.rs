@@ -19,7 +19,7 @@ impl PlannedFile<'_> {
     /// As exporters walk over it.
     pub fn listed(&self) -> Listed<'_> {
         Listed {
-            class: Some(self.plan.dialect.name()),
+            class: Some(self.plan.agent_id.name()),
             root: self.root,
             path: self.plan.path.clone(),
             below: self.plan.below.clone(),

@@ -51,7 +51,7 @@ pub fn plans(out: &mut Out, report: &Report<'_>, all: bool) -> io::Result<()> {
 }
 
 fn one(out: &mut Out, plan: &FilePlan, all: bool) -> io::Result<()> {
-    out.line([strong(plan.path.to_string_lossy()), dim(format!("  {}", plan.dialect.agent()))])?;
+    out.line([strong(plan.path.to_string_lossy()), dim(format!("  {}", plan.agent_id.agent()))])?;
     let mut compare = |word: &str, before: Span<'static>, after: Span<'static>| {
         let after = if plan.has_work() { vec![dim(" -> "), after] } else { Vec::new() };
         out.line([row(word), before].into_iter().chain(after))
@@ -348,7 +348,7 @@ fn api_words(state: &State) -> Span<'static> {
         ApiVerdict::Ok => Style::Good,
         ApiVerdict::Healed => Style::Warning,
         ApiVerdict::Refused => Style::Error,
-        ApiVerdict::InFlight | ApiVerdict::Unknown => Style::Dim,
+        ApiVerdict::InFlight | ApiVerdict::Unknown | ApiVerdict::NotSent => Style::Dim,
     };
     let name = state.api.name().replace('_', " ");
     let codes = codes(&state.api_rules);

@@ -149,7 +149,7 @@ fn write_line(
 pub struct RootJson<'a> {
     #[serde(flatten)]
     path: PathField,
-    dialect: Option<AgentId>,
+    agent: Option<AgentId>,
     versions: Vec<&'a str>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
@@ -164,7 +164,7 @@ pub fn roots<'a>(
         .zip(&discovery.roots)
         .map(|(n, root)| RootJson {
             path: PathField::from(root.path.as_path()),
-            dialect: root.dialect,
+            agent: root.agent_id,
             versions: versions(n).into_iter().flatten().map(String::as_str).collect(),
             notes: &root.notes,
         })
@@ -190,7 +190,7 @@ impl<'a> ErrorJson<'a> {
 struct SessionJson<'a> {
     #[serde(flatten)]
     path: PathField,
-    dialect: AgentId,
+    agent: AgentId,
     #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -252,7 +252,7 @@ impl<'a> SessionJson<'a> {
         let file = discovery.files.get(session.file as usize);
         let path = file.map(|file| discovery.path(file)).unwrap_or_default();
         let extra = session.extra.as_deref();
-        let usual = agents::of(session.dialect).usual_format();
+        let usual = agents::of(session.agent_id).usual_format();
         let format = match extra {
             Some(Extra { stated, effective, by: Some(by), .. }) => {
                 FormatJson { stated: stated.clone(), effective: effective.clone(), by: by.name() }
@@ -261,7 +261,7 @@ impl<'a> SessionJson<'a> {
         };
         let id = extra
             .and_then(|extra| extra.session_id.clone())
-            .unwrap_or_else(|| ids::implied_id(&path, agents::of(session.dialect), session.shape));
+            .unwrap_or_else(|| ids::implied_id(&path, agents::of(session.agent_id), session.shape));
         let [physical, records, blank, bad, torn] = session.lines();
         let below = file.map_or(path.as_path(), |file| audit::below_store(discovery, file, &path)).to_owned();
         let next = Next { path: &path, shape: session.shape, mends: session.mends() };
@@ -269,7 +269,7 @@ impl<'a> SessionJson<'a> {
         let found = findings(session.findings(), under, report.known);
         SessionJson {
             path: PathField::from(path.as_path()),
-            dialect: session.dialect,
+            agent: session.agent_id,
             kind: Some(kind_name(session.shape)),
             session_kind: None,
             session_id: id.lossy(),
@@ -328,11 +328,11 @@ struct LawfulJson {
 impl ResumeJson {
     /// Of a session that was judged.
     pub fn new(session: &SessionAudit) -> Self {
-        ResumeJson::of(&session.resume(), session.mode, session.dialect)
+        ResumeJson::of(&session.resume(), session.mode, session.agent_id)
     }
 
     /// Of a verdict, with how it was read and by whom.
-    pub fn of(resume: &Resume, mode: Mode, dialect: AgentId) -> Self {
+    pub fn of(resume: &Resume, mode: Mode, agent_id: AgentId) -> Self {
         let looked_for = |n: u32| (n != u32::MAX).then_some(n);
         let lawful = resume.lawful;
         ResumeJson {
@@ -342,7 +342,7 @@ impl ResumeJson {
             cleaned: looked_for(resume.cleaned),
             shown: looked_for(resume.shown),
             mode: mode.name(),
-            loader: dialect.loader(),
+            loader: agent_id.loader(),
             lawful: LawfulJson {
                 before_boundary: lawful.before_boundary,
                 other_branches: lawful.other_branches,
@@ -439,7 +439,7 @@ impl<'a> From<&'a FieldVerdict> for ZeroFieldJson<'a> {
         ZeroFieldJson {
             path: &field.path,
             kind: field.kind.name(),
-            agent: field.dialect,
+            agent: field.agent_id,
             cause_count: field.cause_count,
             verdict: field.verdict.name(),
         }

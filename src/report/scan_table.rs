@@ -110,12 +110,12 @@ impl<'a> Page<'a> {
         ))])?;
         // A folder that only holds homes has no session of its own to speak of; the homes follow.
         let all = (0..).zip(&scan.discovery.roots);
-        let roots: Vec<_> = all.filter(|(n, root)| root.dialect.is_some() || self.has_sessions(*n)).collect();
+        let roots: Vec<_> = all.filter(|(n, root)| root.agent_id.is_some() || self.has_sessions(*n)).collect();
         for &(n, root) in roots.iter().take(if self.extent.verbose { roots.len() } else { ROOTS }) {
-            let who = match root.dialect {
-                Some(dialect) => {
+            let who = match root.agent_id {
+                Some(agent_id) => {
                     let of = versions(scan.versions.get(&n));
-                    format!("{}{of}, judged by {}", dialect.agent(), dialect.loader())
+                    format!("{}{of}, judged by {}", agent_id.agent(), agent_id.loader())
                 }
                 None => "a folder; each session is told by its content".to_owned(),
             };

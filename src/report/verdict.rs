@@ -37,7 +37,7 @@ pub fn api(session: &SessionAudit) -> Span<'static> {
         ApiVerdict::Ok => Style::Good,
         ApiVerdict::Healed => Style::Warning,
         ApiVerdict::Refused => Style::Error,
-        ApiVerdict::InFlight | ApiVerdict::Unknown => Style::Dim,
+        ApiVerdict::InFlight | ApiVerdict::Unknown | ApiVerdict::NotSent => Style::Dim,
     };
     span(style, api_words(session))
 }

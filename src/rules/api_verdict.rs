@@ -11,7 +11,7 @@ use super::{Collector, Context};
 pub use crate::finding::Weight;
 use crate::finding::{Family, Finding, Place, Rule, Severity};
 use crate::request::{Api, WHOLE};
-use crate::verdict::ApiVerdict;
+use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 impl Weight {
     /// The weight of what reaches the API, or does not because the agent leaves it out.
@@ -142,8 +142,10 @@ pub(super) const ANSWERS_400: &str = "the API answers 400 to every prompt";
 
 /// Would the next prompt be answered? Made from the findings, and from the agent's own integrity check where it has one;
 /// with the rules that decide it.
-pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'static Rule>) {
-    let session = context.session;
+pub fn api(context: &Context<'_>, resume: ResumeVerdict, findings: &[Finding]) -> (ApiVerdict, Vec<&'static Rule>) {
+    if resume == ResumeVerdict::None || context.session.chain.refusal.is_some() {
+        return (ApiVerdict::NotSent, Vec::new());
+    }
     let sent = context.request;
     let rules = |keep: &dyn Fn(Weight) -> bool| {
         let mut rules: Vec<&'static Rule> = findings.iter().filter(|f| keep(f.api)).map(|f| f.rule).collect();
@@ -158,10 +160,6 @@ pub fn api(context: &Context<'_>, findings: &[Finding]) -> (ApiVerdict, Vec<&'st
     let torn = sent.integrity.as_ref().is_some_and(|[_, cleaned]| !cleaned.intact());
     if !refused.is_empty() || torn {
         return (ApiVerdict::Refused, refused);
-    }
-    if session.chain.refusal.is_some() {
-        // Nothing is sent of it, so there is nothing to judge.
-        return (ApiVerdict::Unknown, Vec::new());
     }
     let in_flight = rules(&|weight| weight == Weight::InFlight);
     if !in_flight.is_empty() {

@@ -26,10 +26,10 @@ pub fn check_store(
     let mut findings = Vec::new();
     let mut rest = verdicts;
     while let Some(first) = rest.first() {
-        let (own, others) = rest.split_at(rest.partition_point(|v| v.dialect == first.dialect));
+        let (own, others) = rest.split_at(rest.partition_point(|v| v.agent_id == first.agent_id));
         rest = others;
         let is_home =
-            |root: &&Root| root.layout.is_home() && root.dialect.is_some_and(|d| counted_as(d) == first.dialect);
+            |root: &&Root| root.layout.is_home() && root.agent_id.is_some_and(|d| counted_as(d) == first.agent_id);
         let Some(root) = discovery.roots.iter().find(is_home) else { continue };
         let path = root.store.as_deref().unwrap_or(&root.path);
         for (rule, verdict) in [
@@ -45,7 +45,7 @@ pub fn check_store(
                     rule.at(Place::default())
                         .path(path)
                         .effect(format!("{}: `fields` lists each with its evidence", words(fields, verdict)))
-                        .fact("agent", first.dialect.name())
+                        .fact("agent", first.agent_id.name())
                         .fact("fields", fields)
                         .fact("paths", named),
                 );
@@ -62,7 +62,7 @@ pub fn check_store(
                         lost.cause,
                         lost.cause_count.unwrap_or(0)
                     ))
-                    .fact("agent", lost.dialect.name())
+                    .fact("agent", lost.agent_id.name())
                     .fact("field", &*lost.path)
                     .fact("cause", &*lost.cause)
                     .fact("cause_count", lost.cause_count.unwrap_or(0)),

@@ -116,7 +116,7 @@ impl<'a> Context<'a> {
 
     /// The loader whose rules judge.
     pub fn loader(&self) -> &'static str {
-        self.session.dialect.loader()
+        self.session.agent_id.loader()
     }
 
     /// A sentence about what the agent does, with its loader's name in it.

@@ -89,8 +89,8 @@ impl Homes {
     }
 
     /// What answers for an agent.
-    pub fn of(self, dialect: AgentId) -> Option<&'static dyn Home> {
-        self.iter().find(|home| home.agent_id() == dialect)
+    pub fn of(self, agent_id: AgentId) -> Option<&'static dyn Home> {
+        self.iter().find(|home| home.agent_id() == agent_id)
     }
 
     /// Whether a name without its ending is an id in a form that one of them gives.

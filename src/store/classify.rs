@@ -119,7 +119,7 @@ impl Names<'_> {
 pub(super) fn by_name(layout: Layout, name: &[u8], names: &Names<'_>, shallow: bool, homes: Homes) -> Named {
     match layout {
         Layout::Stdin | Layout::File => Named::Nothing,
-        Layout::Of(dialect, part) => homes.of(dialect).map_or(Named::Nothing, |home| home.file(part, name, names)),
+        Layout::Of(agent_id, part) => homes.of(agent_id).map_or(Named::Nothing, |home| home.file(part, name, names)),
         Layout::Plain if name.ends_with(b".jsonl") => Named::AskAny,
         Layout::Plain => match (homes.iter().find_map(|home| home.stray_file(name)), name.strip_suffix(b".json")) {
             (Some(kind), _) => Named::Is(kind),

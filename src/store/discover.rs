@@ -25,7 +25,7 @@ pub struct Root {
     /// Where reading begins: the same, or the home that lies in it.
     pub path: PathBuf,
     /// The agent, if layout, content or the person tell.
-    pub dialect: Option<AgentId>,
+    pub agent_id: Option<AgentId>,
     /// What it is.
     pub layout: Layout,
     /// The home in which it lies, for rules that look at what lies beside a session.
@@ -61,7 +61,7 @@ pub struct FileEntry {
     /// What it is.
     pub kind: FileKind,
     /// Whose it is. None only for [`FileKind::Other`], and for a file that a person passed and nothing tells.
-    pub dialect: Option<AgentId>,
+    pub agent_id: Option<AgentId>,
 }
 
 /// Everything that was found below what a person passed.

@@ -41,7 +41,7 @@ impl Environment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HomeCandidate {
     /// The agent.
-    pub dialect: AgentId,
+    pub agent_id: AgentId,
     /// The folder.
     pub path: PathBuf,
     /// What names it: the variable, or `default`.
@@ -63,7 +63,7 @@ pub fn default_homes(homes: Homes, env: &Environment) -> Vec<HomeCandidate> {
             Some(value) => (value.to_owned(), usual.variable),
             None => (user.join(usual.below), "default"),
         };
-        Some(HomeCandidate { dialect: home.agent_id(), exists: path.is_dir(), path, why })
+        Some(HomeCandidate { agent_id: home.agent_id(), exists: path.is_dir(), path, why })
     };
     homes.iter().filter_map(candidate).collect()
 }
@@ -87,7 +87,7 @@ pub(crate) struct Recogniser {
 impl Recogniser {
     pub(crate) fn new(homes: Homes, env: &Environment) -> Self {
         let own = default_homes(homes, env).into_iter().filter(|home| home.exists);
-        let own = own.filter_map(|home| Some((home.path.canonicalize().ok()?, home.dialect))).collect();
+        let own = own.filter_map(|home| Some((home.path.canonicalize().ok()?, home.agent_id))).collect();
         Recogniser { homes, own }
     }
 
@@ -95,8 +95,8 @@ impl Recogniser {
     pub(crate) fn home(&self, path: &Path, handle: &Handle) -> Option<Layout> {
         let named = |home: &&dyn Home| home.home_names().iter().any(|name| path.ends_with(name.path));
         let by_name = self.homes.iter().find(named).map(|home| home.agent_id());
-        let dialect = by_name.or_else(|| self.by_variable(path)).or_else(|| self.by_content(handle))?;
-        Some(Layout::Of(dialect, Part::Home))
+        let agent_id = by_name.or_else(|| self.by_variable(path)).or_else(|| self.by_content(handle))?;
+        Some(Layout::Of(agent_id, Part::Home))
     }
 
     fn by_variable(&self, path: &Path) -> Option<AgentId> {
@@ -104,14 +104,14 @@ impl Recogniser {
             return None;
         }
         let real = path.canonicalize().ok()?;
-        self.own.iter().find(|(own, _)| *own == real).map(|(_, dialect)| *dialect)
+        self.own.iter().find(|(own, _)| *own == real).map(|(_, agent_id)| *agent_id)
     }
 
     /// What lies in a home tells whose it is.
     fn by_content(&self, handle: &Handle) -> Option<AgentId> {
         let look = Look(handle);
         let signs = self.homes.iter().filter_map(|home| Some((home.home_sign(&look)?, home.agent_id())));
-        signs.min_by_key(|(sure, _)| std::cmp::Reverse(*sure)).map(|(_, dialect)| dialect)
+        signs.min_by_key(|(sure, _)| std::cmp::Reverse(*sure)).map(|(_, agent_id)| agent_id)
     }
 
     /// Where a folder lies in a store: its layout and the home, found by walking up.
@@ -149,10 +149,10 @@ impl Recogniser {
         let named = |home: &'static dyn Home| home.home_names().iter().map(move |name| (home.agent_id(), name));
         let each = self.homes.iter().flat_map(named);
         let there = |home: &PathBuf, name: &HomeName| name.parts.iter().any(|part| home.join(part).is_dir());
-        each.flat_map(|(dialect, name)| {
+        each.flat_map(|(agent_id, name)| {
             let places = [Some(folder.join(name.path)), last_step(folder, name.path)].into_iter().flatten();
             let homes = places.filter(move |home| there(home, name));
-            homes.map(move |home| (home, Layout::Of(dialect, Part::Home)))
+            homes.map(move |home| (home, Layout::Of(agent_id, Part::Home)))
         })
         .collect()
     }

@@ -35,7 +35,7 @@ pub(super) struct LookedFor {
 pub(super) struct Passed {
     pub(super) kind: FileKind,
     /// The agent, if content or place tell.
-    pub(super) dialect: Option<AgentId>,
+    pub(super) agent_id: Option<AgentId>,
 }
 
 /// What a passed file is: what its place and its content say.
@@ -56,11 +56,11 @@ pub(super) fn passed(
             agents.iter().find_map(|home| Some((home.agent_id(), home.document_name(bytes, of_session)?)))
         };
         let told = match (by_place, sniff_document(source, agents)?) {
-            (Named::Is(kind), None) => return Ok(Passed { kind, dialect: layout.agent_id() }),
+            (Named::Is(kind), None) => return Ok(Passed { kind, agent_id: layout.agent_id() }),
             (_, told) => told.or_else(by_name),
         };
-        let foreign = Passed { kind: FileKind::Foreign, dialect: None };
-        return Ok(told.map_or(foreign, |(dialect, told)| Passed { kind: document(told), dialect: Some(dialect) }));
+        let foreign = Passed { kind: FileKind::Foreign, agent_id: None };
+        return Ok(told.map_or(foreign, |(agent_id, told)| Passed { kind: document(told), agent_id: Some(agent_id) }));
     }
     let stem = bytes.strip_suffix(b".jsonl").unwrap_or(bytes);
     let kind = match by_place {
@@ -73,22 +73,22 @@ pub(super) fn passed(
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
         _ => {
             let seen = recognise(source, insist, agents)?;
-            let dialect = agreed(seen.shape.agent_id(), layout, agents);
+            let agent_id = agreed(seen.shape.agent_id(), layout, agents);
             if is_blank(bytes, source)? {
                 let (mut beside, _) = handle.list(usize::MAX);
                 beside.retain(|entry| entry.kind == EntryKind::File);
                 beside.sort_by(|a, b| a.name.cmp(&b.name));
                 let beside = beside.iter().map(|entry| entry.name.as_encoded_bytes());
-                return Ok(empty(insist.or(dialect).or_else(|| neighbours(handle, bytes, beside, agents))));
+                return Ok(empty(insist.or(agent_id).or_else(|| neighbours(handle, bytes, beside, agents))));
             }
             let kind = match by_records(seen, bytes, agents) {
                 Some(FileKind::Other) => FileKind::Main,
                 kind => kind.unwrap_or(FileKind::Foreign),
             };
-            return Ok(Passed { kind, dialect });
+            return Ok(Passed { kind, agent_id });
         }
     };
-    Ok(Passed { kind, dialect: agreed(sniff(source, agents)?.agent_id(), layout, agents) })
+    Ok(Passed { kind, agent_id: agreed(sniff(source, agents)?.agent_id(), layout, agents) })
 }
 
 /// What a file is of which only the records tell; none when no record does. A text may quote one: then its name does not
@@ -101,7 +101,7 @@ fn by_records(seen: Seen, name: &[u8], agents: Homes) -> Option<FileKind> {
     match seen.shape {
         Shape::Of(_, Told::History) => Some(FileKind::History),
         Shape::Of(_, Told::Side) => Some(FileKind::Beside),
-        Shape::Of(dialect, Told::Session) => agents.of(dialect).map(|home| home.transcript(name)),
+        Shape::Of(agent_id, Told::Session) => agents.of(agent_id).map(|home| home.transcript(name)),
         Shape::Foreign | Shape::Unknown => Some(FileKind::Main),
     }
 }
@@ -141,19 +141,19 @@ pub(super) fn found(
                 None if is_blank(bytes, &source)? => {
                     let known = insist.or(layout.agent_id());
                     let passed = empty(known.or_else(|| neighbours(handle, bytes, names.0.iter().copied(), agents)));
-                    break 'told (passed.kind, passed.dialect);
+                    break 'told (passed.kind, passed.agent_id);
                 }
                 None => FileKind::Foreign,
             };
             (kind, told)
         }
         Named::AskJson => match sniff_document(&handle.open_file(name)?, agents)? {
-            Some((dialect, told)) => (document(told), Some(dialect)),
+            Some((agent_id, told)) => (document(told), Some(agent_id)),
             None => return Ok(None),
         },
     };
-    let dialect = insist.or(layout.agent_id()).or(told);
-    Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, dialect }))
+    let agent_id = insist.or(layout.agent_id()).or(told);
+    Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, agent_id }))
 }
 
 /// Whose a passed file is, by content and by place. Content goes first: a copied file lies anywhere. Agents that write the
@@ -175,7 +175,7 @@ fn document(told: Document) -> FileKind {
 
 /// Whether the folder's agent has such names for subagents' transcripts beside sessions.
 fn has_side_name(layout: Layout, agents: Homes, stem: &[u8], names: &Names<'_>) -> bool {
-    layout.agent_id().and_then(|dialect| agents.of(dialect)).is_some_and(|home| home.has_side_name(stem, names))
+    layout.agent_id().and_then(|agent_id| agents.of(agent_id)).is_some_and(|home| home.has_side_name(stem, names))
 }
 
 /// Whether a `.jsonl` holds nothing.
@@ -185,8 +185,8 @@ fn is_blank(name: &[u8], source: &Source) -> io::Result<bool> {
 }
 
 /// A file that holds nothing, with the agent that it would be of.
-fn empty(dialect: Option<AgentId>) -> Passed {
-    Passed { kind: if dialect.is_some() { FileKind::Main } else { FileKind::Foreign }, dialect }
+fn empty(agent_id: Option<AgentId>) -> Passed {
+    Passed { kind: if agent_id.is_some() { FileKind::Main } else { FileKind::Foreign }, agent_id }
 }
 
 /// Whose the sessions beside a file are, where they are all of one agent.
@@ -205,5 +205,5 @@ fn neighbours<'n>(
     let mut told: Vec<AgentId> = told.collect();
     told.sort_unstable();
     told.dedup();
-    if let [dialect] = told[..] { Some(dialect) } else { None }
+    if let [agent_id] = told[..] { Some(agent_id) } else { None }
 }

@@ -68,7 +68,7 @@ impl Layout {
     pub fn agent_id(self) -> Option<AgentId> {
         match self {
             Layout::Stdin | Layout::File | Layout::Plain => None,
-            Layout::Of(dialect, _) => Some(dialect),
+            Layout::Of(agent_id, _) => Some(agent_id),
         }
     }
 
@@ -93,9 +93,9 @@ impl Layout {
                 let stray = homes.iter().find_map(|home| Some(Layout::Of(home.agent_id(), home.stray_folder(name)?)));
                 Some(stray.unwrap_or(Layout::Plain))
             }
-            Layout::Of(dialect, part) => {
-                let child = homes.of(dialect)?.folder(part, name)?;
-                Some(Layout::Of(dialect, child))
+            Layout::Of(agent_id, part) => {
+                let child = homes.of(agent_id)?.folder(part, name)?;
+                Some(Layout::Of(agent_id, child))
             }
         }
     }

@@ -102,8 +102,8 @@ pub fn registrations(discovery: &Discovery) -> (Vec<Registration>, Vec<(PathBuf,
         .collect();
     stores.sort_unstable();
     stores.dedup();
-    for (store, dialect) in stores {
-        let Some(agent) = agents.of(dialect) else { continue };
+    for (store, agent_id) in stores {
+        let Some(agent) = agents.of(agent_id) else { continue };
         let Some(folder) = agent.registry() else { continue };
         let Ok(handle) = Handle::open_root(store).and_then(|home| home.child(OsStr::new(folder))) else { continue };
         let (entries, stopped) = handle.list(usize::MAX);

@@ -36,7 +36,7 @@ impl Shape {
     /// The agent, where it tells: the history of prompts looks the same in several.
     pub fn agent_id(self) -> Option<AgentId> {
         match self {
-            Shape::Of(dialect, told) if told != Told::History => Some(dialect),
+            Shape::Of(agent_id, told) if told != Told::History => Some(agent_id),
             _ => None,
         }
     }
@@ -159,13 +159,13 @@ fn record_within(line: &[u8], homes: Homes) -> Option<Shape> {
 /// What a record is. A row of the history is one only where no agent has it for more.
 fn shape(record: &Probe, homes: Homes) -> Option<Shape> {
     let told = homes.iter().filter_map(|home| Some((home.agent_id(), home.recognises(record)?)));
-    told.min_by_key(|(_, told)| *told == Told::History).map(|(dialect, told)| Shape::Of(dialect, told))
+    told.min_by_key(|(_, told)| *told == Told::History).map(|(agent_id, told)| Shape::Of(agent_id, told))
 }
 
 /// The same signs in bytes that are no whole record.
 fn sign_of(line: &[u8], homes: Homes) -> Option<Shape> {
     let told = homes.iter().filter_map(|home| Some((home.agent_id(), home.sign(line)?)));
-    told.min_by_key(|(_, (_, sure))| std::cmp::Reverse(*sure)).map(|(dialect, (told, _))| Shape::Of(dialect, told))
+    told.min_by_key(|(_, (_, sure))| std::cmp::Reverse(*sure)).map(|(agent_id, (told, _))| Shape::Of(agent_id, told))
 }
 
 /// Looks at the head of a `.json` file for the keys that an agent writes. Its documents name them before any content, but

@@ -89,7 +89,7 @@ impl Walk {
         let mut entry = Root {
             given: given.to_owned(),
             path: given.to_owned(),
-            dialect: self.insist,
+            agent_id: self.insist,
             layout: Layout::Plain,
             store: None,
             notes: Vec::new(),
@@ -136,9 +136,9 @@ impl Walk {
             Ok(passed) => passed,
             Err(e) => return self.error(plan.real.clone(), format!("cannot be read: {e}")),
         };
-        let dialect = self.insist.or(passed.dialect);
+        let agent_id = self.insist.or(passed.agent_id);
         if let Some(root) = self.found.roots.get_mut(plan.root as usize) {
-            root.dialect = dialect;
+            root.agent_id = agent_id;
             root.store = place.map(|(_, home)| home);
         }
         let index = self.add_folder(folder, plan.root, layout, folder_mtime);
@@ -149,7 +149,7 @@ impl Walk {
             mtime_ms,
             folder: index,
             kind,
-            dialect,
+            agent_id,
         });
     }
 
@@ -211,7 +211,7 @@ impl Walk {
             && root.layout == Layout::Plain
             && agents.len() == 1
         {
-            root.dialect = self.insist.or(agents.into_iter().next());
+            root.agent_id = self.insist.or(agents.into_iter().next());
         }
     }
 
@@ -321,7 +321,7 @@ impl Walk {
                 }
             };
             if here.layout == Layout::Plain && self.insist.is_none() {
-                agents.extend(file.dialect);
+                agents.extend(file.agent_id);
             }
             self.found.files.push(file);
         }
@@ -361,7 +361,7 @@ impl Walk {
         self.found.roots.push(Root {
             given: given.to_owned(),
             path: given.to_owned(),
-            dialect: self.insist,
+            agent_id: self.insist,
             layout: Layout::Plain,
             store: None,
             notes: Vec::new(),
@@ -375,7 +375,7 @@ impl Walk {
             root.path = path;
             root.layout = layout;
             root.store = store;
-            root.dialect = insist.or(layout.agent_id());
+            root.agent_id = insist.or(layout.agent_id());
         }
     }
 

@@ -216,7 +216,7 @@ fn stable(outcome: &Outcome, store: &Path) -> Value {
 fn session(s: &Value) -> Value {
     let resume = &s["resume"];
     let resume = format!("{} {}/{}", resume["verdict"].as_str().unwrap_or("?"), resume["loaded"], resume["expected"]);
-    json!({"path": s["path"], "dialect": s["dialect"], "kind": s["kind"], "resume": resume,
+    json!({"path": s["path"], "agent": s["agent"], "kind": s["kind"], "resume": resume,
         "api": s["api"]["verdict"], "findings": own_findings(s)})
 }
 

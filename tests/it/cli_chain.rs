@@ -75,7 +75,7 @@ fn the_document_tells_how_it_hangs_together() {
     let (_temp, file) = forked();
     let report = json(&[], &file);
     assert_eq!(
-        (&report["schema"], &report["mode"], &report["dialect"]),
+        (&report["schema"], &report["mode"], &report["agent"]),
         (&"sid-audit.chain".into(), &"tree".into(), &"claude".into())
     );
     assert_eq!(lines(&report["heads"]), [1]);

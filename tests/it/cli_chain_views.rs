@@ -274,7 +274,7 @@ fn the_anchors_of_claude_code_are_its_own_snapshots() {
         &pi,
         "{\"type\":\"session\",\"version\":3,\"id\":\"a\",\"timestamp\":\"2026-03-01T00:00:00.000Z\",\"cwd\":\"/\"}\n",
     );
-    let outcome = run(&["--anchors", "--dialect", "pi"], &pi);
+    let outcome = run(&["--anchors", "--agent", "pi"], &pi);
     assert_eq!(outcome.status, Some(2));
     assert!(String::from_utf8_lossy(&outcome.stderr).contains("pi keeps no snapshots of files"));
 }

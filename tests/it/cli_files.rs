@@ -64,7 +64,7 @@ fn what_holds_no_record_is_named_and_never_repaired() {
     let alone = place.run(&["repair", "--yes"]).args(&strangers).go();
     assert_eq!(alone.status, Some(2));
     assert!(said(&alone).contains("not recognised as a session"), "{}", said(&alone));
-    let insisted = place.run(&["repair", "--yes", "--dialect", "claude"]).args(&strangers).go();
+    let insisted = place.run(&["repair", "--yes", "--agent", "claude"]).args(&strangers).go();
     assert_eq!(insisted.status, Some(2));
     let all = place.run(&["repair", "--yes", "--closed"]).args(&strangers).arg(&place.session).go();
     assert_eq!(said(&all).matches("not recognised as a session").count(), 1, "{}", said(&all));

@@ -37,7 +37,7 @@ fn the_document_has_the_promised_members() {
     }
     for session in report["sessions"].as_array().unwrap() {
         for member in
-            ["path", "dialect", "kind", "session_id", "bytes", "live", "format", "reader", "lines", "resume", "api"]
+            ["path", "agent", "kind", "session_id", "bytes", "live", "format", "reader", "lines", "resume", "api"]
         {
             assert!(!session[member].is_null(), "{member} in {session}");
         }

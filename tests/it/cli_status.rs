@@ -86,7 +86,7 @@ fn wrong_arguments_are_trouble() {
     assert_eq!(run(&["--help"]).go().status, Some(0));
     let version = run(&["--version"]).go().text();
     assert!(version.starts_with(&format!("sid-audit {}\n", env!("CARGO_PKG_VERSION"))), "{version}");
-    assert!(version.contains("JSON contract: version 1") && version.contains("sid-code"), "{version}");
+    assert!(version.contains("JSON contract: version 2") && version.contains("sid-code"), "{version}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn without_a_home_it_says_where_it_looked() {
     let tried = [".sid-code", "/nowhere/claude' (Claude Code, from CLAUDE_CONFIG_DIR)", ".pi/agent"];
     assert!(tried.iter().all(|place| said.contains(place)), "{said}");
     assert!(said.contains("hint: ") && said.contains("sid-audit scan fixtures/demo"), "{said}");
-    let insisted = stderr(&run(&["scan", "--dialect", "pi"]).go());
+    let insisted = stderr(&run(&["scan", "--agent", "pi"]).go());
     assert!(insisted.contains(".pi/agent") && !insisted.contains(".claude"), "{insisted}");
 }
 
@@ -137,7 +137,7 @@ fn one_session_comes_from_standard_input() {
         let report = outcome.json();
         let session = if command == "scan" { &report["sessions"][0] } else { &report };
         assert_eq!((outcome.status, session["path"].as_str()), (Some(0), Some("-")), "{command}");
-        assert_eq!(session["dialect"], "claude");
+        assert_eq!(session["agent"], "claude");
     }
     let emitted = run(&["chain", "-", "--emit"]).stdin(bytes.clone()).go();
     assert_eq!(emitted.stdout, bytes);

@@ -17,9 +17,9 @@ fn the_three_agents_are_recognised() {
     assert_eq!(outcome.status, Some(1), "there is damage in it");
     let report = outcome.json();
     let sessions = report["sessions"].as_array().expect("sessions");
-    let dialects: BTreeSet<&str> = sessions.iter().filter_map(|s| s["dialect"].as_str()).collect();
-    assert_eq!(dialects, BTreeSet::from(["claude", "pi", "sid"]));
-    let homes = report["roots"].as_array().into_iter().flatten().filter(|root| !root["dialect"].is_null());
+    let agents: BTreeSet<&str> = sessions.iter().filter_map(|s| s["agent"].as_str()).collect();
+    assert_eq!(agents, BTreeSet::from(["claude", "pi", "sid"]));
+    let homes = report["roots"].as_array().into_iter().flatten().filter(|root| !root["agent"].is_null());
     assert_eq!(homes.count(), 3, "{}", report["roots"]);
     assert_eq!(sessions.len(), 15);
 }

@@ -287,10 +287,10 @@ fn hostile_stores() -> Vec<(&'static str, Value, &'static [&'static str], &'stat
 
 #[test]
 fn nothing_hostile_reaches_the_terminal() {
-    for (path, record, keep, dialect) in hostile_stores() {
+    for (path, record, keep, agent_id) in hostile_stores() {
         let home = Temp::new("escapes");
         let header = json!({"type": "session", "version": 3, "id": NASTY, "timestamp": NASTY, "cwd": NASTY});
-        let mut lines = if dialect == "pi" { format!("{header}\n") } else { String::new() };
+        let mut lines = if agent_id == "pi" { format!("{header}\n") } else { String::new() };
         // Whole records, then damage of several kinds: each has places and ids that a report wants to show.
         for keep in [keep, &["type", "uuid", "parentUuid", "id", "parentId"], &["type", "message"], &[]] {
             lines += &format!("{}\n", hostile(&record, keep));
@@ -302,12 +302,12 @@ fn nothing_hostile_reaches_the_terminal() {
         write(&file, lines);
         scan(home.path());
         for extra in [&[][..], &["--tree"], &["--messages"], &["--show-content"]] {
-            let chain = run("chain", &file).args(["--dialect", dialect]).args(extra).go();
+            let chain = run("chain", &file).args(["--agent", agent_id]).args(extra).go();
             assert_nothing_raw(&chain.stdout);
             assert_nothing_raw(&chain.stderr);
         }
         // An id that a person passes comes back in a message.
-        let unknown = run("chain", &file).args(["--dialect", dialect, "--leaf", &NASTY.replace('\0', "")]).go();
+        let unknown = run("chain", &file).args(["--agent", agent_id, "--leaf", &NASTY.replace('\0', "")]).go();
         assert_eq!(unknown.status, Some(2));
         assert_nothing_raw(&unknown.stderr);
         for extra in [&["--all"][..], &["-v"], &["--show-content"]] {

@@ -23,9 +23,9 @@ fn expectations(room: &str) -> Vec<(String, Value)> {
     map.into_iter().collect()
 }
 
-fn chain(file: &Path, dialect: &str) -> Value {
+fn chain(file: &Path, agent_id: &str) -> Value {
     let run = Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).arg("chain").arg(file);
-    run.args(["--dialect", dialect, "--format", "json"]).go().json()
+    run.args(["--agent", agent_id, "--format", "json"]).go().json()
 }
 
 /// One line for each file on which we differ.
@@ -104,10 +104,10 @@ fn openclaw_takes_this_branch() {
 }
 
 /// `want`: ids from the root to the leaf; only how many of them for version 1, in which the agent makes ids up.
-fn branch_differs(file: &Path, want: &Value, dialect: &str) -> Option<String> {
+fn branch_differs(file: &Path, want: &Value, agent_id: &str) -> Option<String> {
     let report = match want {
         Value::Null => return None,
-        _ => chain(file, dialect),
+        _ => chain(file, agent_id),
     };
     let adopted = list(&report, "adopted");
     if let Some(count) = want.as_u64() {

@@ -11,20 +11,23 @@ use sid_audit::store::meter::Meter;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-const DIALECTS: [AgentId; 4] =
+const AGENTS: [AgentId; 4] =
     [sid_audit::agents::SID, sid_audit::agents::CLAUDE, sid_audit::agents::PI, sid_audit::agents::OPENCLAW];
 
 /// Reads and judges bytes as each agent's session, and holds the counts to each other.
 fn judge(bytes: &[u8]) {
-    for dialect in DIALECTS {
+    for agent_id in AGENTS {
         for shape in [Shape::Main, Shape::Subagent, Shape::Legacy] {
             let source = Source::from_bytes(bytes);
             let path = PathBuf::from("5e55c0de-0000-4000-8000-000000000001.jsonl");
-            let agent = agents::reader(dialect, shape);
+            let agent = agents::reader(agent_id, shape);
             let session = Session::read(path, source, agent, shape, &Meter::default()).unwrap();
             let facts = &session.facts;
             let kept = session.chain.adopted.iter().chain(&session.chain.messages);
-            assert!(kept.copied().all(|n| (n as usize) < facts.records.len()), "{dialect}: a record that is not there");
+            assert!(
+                kept.copied().all(|n| (n as usize) < facts.records.len()),
+                "{agent_id}: a record that is not there"
+            );
             if shape != Shape::Legacy {
                 let lines = facts.lines.physical;
                 assert_eq!(
@@ -32,13 +35,13 @@ fn judge(bytes: &[u8]) {
                     bytes.split(|b| *b == b'\n').count() as u64 - u64::from(bytes.is_empty() || bytes.ends_with(b"\n"))
                 );
                 let last = facts.records.last().map_or(0, |r| u64::from(r.line));
-                assert!(last <= lines, "{dialect}: line {last} of {lines}");
+                assert!(last <= lines, "{agent_id}: line {last} of {lines}");
             }
             let examined = Examined::of(session, agent);
             let context = Context::new(&examined, false, 0, 20);
             let (findings, recovered) = rules::session_findings(&context);
             let resume = rules::resume::judge(&context, &findings, recovered.as_ref());
-            assert!(resume.expected >= resume.loaded, "{dialect}: more came back than was expected");
+            assert!(resume.expected >= resume.loaded, "{agent_id}: more came back than was expected");
         }
     }
 }

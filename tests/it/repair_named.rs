@@ -76,9 +76,9 @@ fn starting(folder: &Path, start: &str) -> PathBuf {
     found.next().unwrap_or_else(|| panic!("no {start} in {folder:?}"))
 }
 
-fn chain(file: &Path, dialect: &str) -> Value {
+fn chain(file: &Path, agent_id: &str) -> Value {
     let run = Run::new(Path::new(env!("CARGO_BIN_EXE_sid-audit"))).arg("chain").arg(file);
-    run.args(["--dialect", dialect, "--format", "json"]).go().json()
+    run.args(["--agent", agent_id, "--format", "json"]).go().json()
 }
 
 /// Every message record that stands whole in these bytes, wherever on a line: by its id, where it has one. Found by a
@@ -238,11 +238,11 @@ fn pi_branch(name: &str, wanted: &[u32]) {
     let mut house = House::new("copies");
     let path = house.take("pi", "", &format!("{name}-"));
     let plans = house.repaired(&["--up-to", "content"]);
-    for dialect in ["pi", "openclaw"] {
-        let report = chain(&path, dialect);
+    for agent_id in ["pi", "openclaw"] {
+        let report = chain(&path, agent_id);
         let branch: Vec<&str> = report["adopted"].as_array().unwrap().iter().filter_map(|a| a["id"].as_str()).collect();
         let ids: Vec<String> = wanted.iter().map(|n| format!("aaaa{n:04}")).collect();
-        assert_eq!(branch, ids, "{name} as {dialect}");
+        assert_eq!(branch, ids, "{name} as {agent_id}");
     }
     assert_eq!(codes_left(&plans[&path]), [""; 0], "{name}");
     assert_eq!(house.repair(&["--dry-run", "--up-to", "content"]).status, Some(0), "{name}: a second repair has work");

@@ -78,7 +78,7 @@ fn scan_at(path: &Path, now: &str, budget: usize, live: Option<bool>) -> Found {
             _ => continue,
         };
         let (path, source) = (discovery.path(file), discovery.open(file).unwrap());
-        let agent = agents::reader(file.dialect.unwrap(), shape);
+        let agent = agents::reader(file.agent_id.unwrap(), shape);
         let session = Session::read(path, source, agent, shape, &Meter::default()).unwrap();
         let examined = Examined::of(session, agent);
         let context = Context::new(&examined, live.unwrap_or(false), now, 20);

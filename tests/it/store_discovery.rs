@@ -14,13 +14,13 @@ fn list(found: &Discovery, base: &Temp) -> Vec<(String, FileKind, Option<AgentId
     let entry = |file| {
         assert_eq!(found.open(file).unwrap().size(), file.size);
         let path = found.path(file);
-        (path.strip_prefix(&base.0).unwrap().display().to_string(), file.kind, file.dialect)
+        (path.strip_prefix(&base.0).unwrap().display().to_string(), file.kind, file.agent_id)
     };
     found.files.iter().map(entry).collect()
 }
 
-fn expect(found: &Discovery, base: &Temp, dialect: AgentId, wanted: &[(String, FileKind)]) {
-    let mut wanted: Vec<_> = wanted.iter().map(|(path, kind)| (path.clone(), *kind, Some(dialect))).collect();
+fn expect(found: &Discovery, base: &Temp, agent_id: AgentId, wanted: &[(String, FileKind)]) {
+    let mut wanted: Vec<_> = wanted.iter().map(|(path, kind)| (path.clone(), *kind, Some(agent_id))).collect();
     wanted.sort();
     assert_eq!(list(found, base), wanted);
     assert_eq!(found.errors, []);
@@ -147,13 +147,13 @@ fn openclaw_is_told_from_pi_by_layout_only() {
         expect(&find(t.at(root)), &t, sid_audit::agents::OPENCLAW, &wanted);
     }
     assert!(find(t.at("c")).roots[0].notes[0].contains("a database"));
-    assert_eq!(find(t.at(sessions).join("a.jsonl")).files[0].dialect, Some(sid_audit::agents::OPENCLAW));
+    assert_eq!(find(t.at(sessions).join("a.jsonl")).files[0].agent_id, Some(sid_audit::agents::OPENCLAW));
     // elsewhere the same records are pi's, unless a person insists
     let copy = t.put("elsewhere/a.jsonl", PI_LINE);
-    assert_eq!(find(&copy).files[0].dialect, Some(sid_audit::agents::PI));
+    assert_eq!(find(&copy).files[0].agent_id, Some(sid_audit::agents::PI));
     let insisted =
         discover(&[t.at("elsewhere")], Some(sid_audit::agents::OPENCLAW), &Environment::default(), agents::HOMES);
-    assert_eq!(insisted.files[0].dialect, Some(sid_audit::agents::OPENCLAW));
+    assert_eq!(insisted.files[0].agent_id, Some(sid_audit::agents::OPENCLAW));
 }
 
 #[test]
@@ -188,11 +188,11 @@ fn a_plain_folder_is_read_by_content() {
         ("f/table.jsonl", FileKind::Foreign, None),
         ("f/whole.json", FileKind::Whole, sid),
     ];
-    assert_eq!(list(&found, &t), wanted.map(|(path, kind, dialect)| (path.to_owned(), kind, dialect)));
-    assert_eq!((found.roots[0].layout, found.roots[0].dialect), (Layout::Plain, None));
+    assert_eq!(list(&found, &t), wanted.map(|(path, kind, agent_id)| (path.to_owned(), kind, agent_id)));
+    assert_eq!((found.roots[0].layout, found.roots[0].agent_id), (Layout::Plain, None));
     // a person who insists gets every .jsonl
     let insisted = discover(&[t.at("f")], Some(sid_audit::agents::CLAUDE), &Environment::default(), agents::HOMES);
-    assert!(insisted.files.iter().all(|file| file.dialect == claude && file.kind != FileKind::Other));
+    assert!(insisted.files.iter().all(|file| file.agent_id == claude && file.kind != FileKind::Other));
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_person_who_insists_is_followed_into_another_agents_store() {
     claude_home(&t, ".claude");
     let found =
         discover(&[t.at(".claude/projects")], Some(sid_audit::agents::PI), &Environment::default(), agents::HOMES);
-    assert!(found.files.iter().all(|file| file.dialect == Some(sid_audit::agents::PI)));
+    assert!(found.files.iter().all(|file| file.agent_id == Some(sid_audit::agents::PI)));
     assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::Plain, None));
     assert_eq!(found.roots[0].notes, ["lies where Claude Code keeps its sessions; read as pi's, as asked"]);
 }
@@ -241,10 +241,10 @@ fn a_passed_file_is_read_alone_and_finds_its_store() {
         (format!(".claude/projects/-home-dev/{UUID}/subagents/workflows/run1/agent-b2.jsonl"), FileKind::Subagent),
     ] {
         let sid = path.starts_with(".sid");
-        let (dialect, store) =
+        let (agent_id, store) =
             if sid { (sid_audit::agents::SID, ".sid-code") } else { (sid_audit::agents::CLAUDE, ".claude") };
         let found = find(t.at(&path));
-        expect(&found, &t, dialect, &[(path, kind)]);
+        expect(&found, &t, agent_id, &[(path, kind)]);
         assert_eq!((found.roots[0].layout, found.roots[0].store.as_ref()), (Layout::File, Some(&t.at(store))));
     }
     // Its name alone makes no index of what no store holds.
@@ -269,7 +269,7 @@ fn only_a_record_makes_a_session_of_a_file_outside_of_its_place() {
     }
     // One that holds nothing is what the sessions beside it are.
     let found = find(&blank);
-    assert_eq!((found.files[0].kind, found.files[0].dialect), (FileKind::Main, Some(sid_audit::agents::PI)));
+    assert_eq!((found.files[0].kind, found.files[0].agent_id), (FileKind::Main, Some(sid_audit::agents::PI)));
     let found = find(&t.0);
     let kinds: Vec<FileKind> = found.files.iter().map(|file| file.kind).collect();
     assert_eq!(kinds, [FileKind::Main, FileKind::Main, FileKind::Foreign]);
@@ -318,7 +318,7 @@ fn default_homes_come_from_variables_or_the_home() {
     fs::create_dir_all(t.at(".claude")).unwrap();
     let mut env = Environment { home: Some(t.0.clone()), ..Environment::default() };
     let seen: Vec<_> =
-        default_homes(agents::HOMES, &env).into_iter().map(|h| (h.dialect, h.path, h.why, h.exists)).collect();
+        default_homes(agents::HOMES, &env).into_iter().map(|h| (h.agent_id, h.path, h.why, h.exists)).collect();
     let wanted = [
         (sid_audit::agents::SID, t.at(".sid-code"), "default", false),
         (sid_audit::agents::CLAUDE, t.at(".claude"), "default", true),

@@ -21,7 +21,7 @@ pub(super) fn check(world: &mut World<'_>) {
     let mut stores: Vec<Transcripts> = Vec::new();
     for (n, file) in (0_u32..).zip(&world.discovery.files) {
         let in_place = world.part(file) == Some(Part::Project);
-        if file.kind != FileKind::Main || file.dialect != Some(crate::agents::CLAUDE) || !in_place {
+        if file.kind != FileKind::Main || file.agent_id != Some(crate::agents::CLAUDE) || !in_place {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };

@@ -70,7 +70,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         let mut finding = LOST_PROMPT
             .at(context.place(prompt.record))
             .severity(severity)
-            .effect(format!("{} does not bring it back: {fate}", session.dialect.loader()))
+            .effect(format!("{} does not bring it back: {fate}", session.agent_id.loader()))
             .fact("fate", fate)
             .fact("bytes", prompt.text.as_ref().map_or(0, Vec::len));
         if record.time != NO_TIME {

@@ -103,7 +103,7 @@ impl Stored for Claude {
             return None;
         }
         if let Some(id) = names::subagent_session(&world.discovery.path(file)) {
-            return (!world.aliases.has(store, file.dialect?, id)).then(|| crate::text::lossy(id));
+            return (!world.aliases.has(store, file.agent_id?, id)).then(|| crate::text::lossy(id));
         }
         let (id, text) = world.note(n)?.extra()?.owner.clone()?;
         world.aliases.files_by_hash(store, id).next().is_none().then_some(text)

@@ -38,7 +38,7 @@ pub(super) fn check(world: &mut World<'_>) {
         let n = note.file;
         let Some(file) = world.discovery.files.get(n as usize) else { continue };
         let in_place = world.part(file).is_some_and(|part| matches!(part, Part::Project | Part::Sessions));
-        if file.dialect != Some(crate::agents::SID) || !in_place || file.name.bytes().starts_with(b".") {
+        if file.agent_id != Some(crate::agents::SID) || !in_place || file.name.bytes().starts_with(b".") {
             continue;
         }
         let Some(store) = world.aliases.store(world.discovery, file) else { continue };

@@ -34,7 +34,7 @@ fn end_not_last(context: &Context<'_>, mark: Kind, found: &mut Collector) {
     found.add(
         END_NOT_LAST
             .at(context.place(first as u32))
-            .effect(format!("{} does not look where the mark stands", context.session.dialect.loader()))
+            .effect(format!("{} does not look where the mark stands", context.session.agent_id.loader()))
             .fact("end_marks", marks)
             .fact("records_behind", behind),
     );
@@ -57,7 +57,7 @@ fn repeated_start(context: &Context<'_>, found: &mut Collector) {
     found.add(
         REPEATED_START
             .at(context.place(at))
-            .effect(format!("{} {what}", session.dialect.loader()))
+            .effect(format!("{} {what}", session.agent_id.loader()))
             .fact("starts", more + 1)
             .fact("records_before_first", first)
             .fact("first_start_line", session.record(first).line),
@@ -75,7 +75,7 @@ fn unfinished(context: &Context<'_>, found: &mut Collector) {
     let last = facts.records.iter().rev().find(|r| r.kind == Kind::TranscriptMessage);
     let mut finding = UNFINISHED_SIDECHAIN
         .at(start.map_or_else(Place::default, |(n, _)| context.place(n)))
-        .effect(format!("{} lists it as unfinished, and its clean-up deletes it", session.dialect.loader()))
+        .effect(format!("{} lists it as unfinished, and its clean-up deletes it", session.agent_id.loader()))
         .fact("messages", messages);
     if let Some((_, start)) = start {
         finding = finding.fact("agent", facts.names.text(start.agent));

@@ -116,7 +116,7 @@ impl Stored for Sid {
         }
         let name = file.name.bytes();
         let stem = name.strip_suffix(b".jsonl").unwrap_or(&name);
-        world.aliases.sidechain(store, file.dialect?, stem).is_none().then(|| crate::text::lossy(stem))
+        world.aliases.sidechain(store, file.agent_id?, stem).is_none().then(|| crate::text::lossy(stem))
     }
 
     fn fork(&self, session: &Session) -> Option<Fork> {

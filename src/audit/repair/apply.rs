@@ -170,7 +170,7 @@ fn one(
             let session = Session::read(
                 plan.path.clone(),
                 source,
-                agents::reader(plan.dialect, subject.shape),
+                agents::reader(plan.agent_id, subject.shape),
                 subject.shape,
                 &Meter::default(),
             )
@@ -206,7 +206,7 @@ fn prove(discovery: &Discovery, plan: &FilePlan, world: Option<&World>, proof: &
         Subject::Session(subject) => &**subject,
         Subject::Index(index) => return answer(prove_index(index, proof)),
     };
-    let agent = agents::reader(plan.dialect, *shape);
+    let agent = agents::reader(plan.agent_id, *shape);
     let read = || {
         let source = Source::open(proof.bytes)?;
         Examined::read(plan.path.clone(), source, agent, *shape, &meter)

@@ -64,8 +64,8 @@ pub fn autopsy(plan: &FilePlan, session: &Session) -> Json {
     let bad: Vec<Json> =
         bad.map(|b| json!({"line": b.line, "offset": b.offset, "length": b.length, "ended": b.terminated})).collect();
     json!({
-        "dialect": session.dialect.name(),
-        "loader": session.dialect.loader(),
+        "agent": session.agent_id.name(),
+        "loader": session.agent_id.loader(),
         "edits": edits,
         "edits_not_listed": plan.edits.len().saturating_sub(EDITS),
         "records": records,

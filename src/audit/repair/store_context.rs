@@ -80,8 +80,8 @@ impl World {
         let path = path.to_string_lossy();
         let going = self.findings.iter().filter(|f| f.severity == Severity::Info).filter_map(|f| f.deletion.as_ref());
         let found = going.into_iter().find(|goes| goes.files.iter().any(|file| *file == path))?;
-        let dialect = file.dialect?;
-        let by_time_of_file = agents::of(dialect).deletes_by_file_time();
+        let agent_id = file.agent_id?;
+        let by_time_of_file = agents::of(agent_id).deletes_by_file_time();
         let age = counted(u64::try_from(now.saturating_sub(file.mtime_ms) / DAY_MS).unwrap_or(0), "day");
         let age = if by_time_of_file { format!("is {age} old: ") } else { String::new() };
         let when = match found.when {
@@ -89,7 +89,7 @@ impl World {
             When::Soon => format!("at its first start behind {}", found.date),
         };
         let setting = &found.setting;
-        Some(Deletion { words: format!("{age}{} deletes it {when} ({setting})", dialect.agent()), by_time_of_file })
+        Some(Deletion { words: format!("{age}{} deletes it {when} ({setting})", agent_id.agent()), by_time_of_file })
     }
 }
 

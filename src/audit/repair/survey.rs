@@ -286,8 +286,8 @@ impl Work<'_> {
         let new = planned.text.source();
         let wrong = checkpoints::prove(&planned.before, &planned.after, &new, folder.as_deref(), &options)?;
         let ids: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let Some(dialect) = entry.dialect else { return Ok(()) };
-        let context = InHand { n, path: &path, source, dialect, meta, ids: &ids };
+        let Some(agent_id) = entry.agent_id else { return Ok(()) };
+        let context = InHand { n, path: &path, source, agent_id, meta, ids: &ids };
         let (made, before, after) = Made::of(planned, wrong, mends);
         let subject =
             Subject::Index(Box::new(IndexPlan { folder: folder.clone(), options: options.clone(), before, after }));
@@ -298,7 +298,7 @@ impl Work<'_> {
     /// The plan of a session that has something to repair.
     fn plan(&self, hand: Hand, n: u32, sum: &mut Sum) -> io::Result<()> {
         let Hand { path, source, meta, session, agent, ids, live } = hand;
-        let (dialect, ids) = (session.dialect, ids.iter().map(String::as_str).collect::<Vec<&str>>());
+        let (agent_id, ids) = (session.agent_id, ids.iter().map(String::as_str).collect::<Vec<&str>>());
         let mut options = plan::Options { live, ..self.options.plan.clone() };
         options.relink.leaf = options.relink.leaf.filter(|_| self.one_leaf);
         let open = decided::about(&session, agent, &options.relink);
@@ -324,7 +324,7 @@ impl Work<'_> {
             return Ok(());
         }
         let mends = mend::beyond(&again, &planned, &options, self.meter)?;
-        let context = InHand { n, path: &path, source: &source, dialect, meta: &meta, ids: &ids };
+        let context = InHand { n, path: &path, source: &source, agent_id, meta: &meta, ids: &ids };
         let withheld = self.withheld(&context, &planned, &options)?;
         let mut plan = self.session_plan(&context, planned, &options, mends)?;
         plan.withheld = withheld;
@@ -359,7 +359,7 @@ impl Work<'_> {
             // What is left without the answers that would change again is a repair all the same.
             options.without.append(&mut wrong.again);
             let source = context.source.clone();
-            let agent = agents::reader(context.dialect, shape);
+            let agent = agents::reader(context.agent_id, shape);
             let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
             planned = plan::plan(examined, agent, &options, self.meter)?;
             wrong = self.proven(context, &planned, &options)?;
@@ -381,7 +381,7 @@ impl Work<'_> {
         let bolder = plan::Options { up_to: Fix::Content, ..options.clone() };
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let source = context.source.clone();
-        let agent = agents::reader(context.dialect, shape);
+        let agent = agents::reader(context.agent_id, shape);
         let examined = Examined::read(context.path.to_owned(), source, agent, shape, self.meter)?;
         let both = plan::plan(examined, agent, &bolder, self.meter)?;
         if !both.answers.contains(rule) {
@@ -398,7 +398,7 @@ impl Work<'_> {
         }
         let shape = shape_of(self.discovery.files[context.n as usize].kind);
         let text = &planned.text;
-        let agent = agents::reader(context.dialect, shape);
+        let agent = agents::reader(context.agent_id, shape);
         let result = Examined::read(context.path.to_owned(), text.source(), agent, shape, self.meter)?;
         let bound = Bound::of(planned.edits.iter().map(|e| &e.edit));
         let promise =
@@ -418,7 +418,7 @@ impl Work<'_> {
         options: &plan::Options,
         subject: Subject,
     ) -> io::Result<FilePlan> {
-        let &InHand { n, path, source, dialect, meta, ids } = context;
+        let &InHand { n, path, source, agent_id, meta, ids } = context;
         let file = &self.discovery.files[n as usize];
         let work = !made.edits.is_empty();
         let root = self.discovery.root(file);
@@ -459,7 +459,7 @@ impl Work<'_> {
             path: path.to_owned(),
             below: below_store(self.discovery, file, path).to_owned(),
             within: root.and_then(|r| r.store.clone()),
-            dialect,
+            agent_id,
             subject,
             sha256: [Sha(before), Sha(after)],
             answers: made.answers,
@@ -505,7 +505,7 @@ struct InHand<'a> {
     n: u32,
     path: &'a Path,
     source: &'a Source,
-    dialect: AgentId,
+    agent_id: AgentId,
     meta: &'a Metadata,
     ids: &'a [&'a str],
 }

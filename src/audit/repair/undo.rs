@@ -45,7 +45,7 @@ impl<'a> Known<'a> {
             .filter(|file| is_session(file.kind))
             .filter_map(|file| {
                 let path = discovery.path(file);
-                Some((path.canonicalize().unwrap_or(path), (file.dialect?, shape_of(file.kind))))
+                Some((path.canonicalize().unwrap_or(path), (file.agent_id?, shape_of(file.kind))))
             })
             .collect();
         Known { discovery, kinds, options }
@@ -84,9 +84,9 @@ impl<'a> Known<'a> {
     }
 
     fn read(&self, session: &Path, source: Source) -> io::Result<Examined> {
-        let (dialect, shape) =
+        let (agent_id, shape) =
             *self.kinds.get(session).ok_or_else(|| io::Error::other("is no session that is known"))?;
-        let agent = agents::reader(dialect, shape);
+        let agent = agents::reader(agent_id, shape);
         Examined::read(session.to_owned(), source, agent, shape, &Meter::default())
     }
 

@@ -225,7 +225,7 @@ fn apply(
     };
     let mut paths: Vec<PathBuf> = files.iter().map(|file| file.path.clone()).filter(|path| path.exists()).collect();
     paths.dedup();
-    let known = Known::new(&paths, arguments.reading.dialect, &Environment::of_process(agents::HOMES), &options);
+    let known = Known::new(&paths, arguments.reading.agent, &Environment::of_process(agents::HOMES), &options);
     done.refused = known.refusals();
     if !done.refused.is_empty() {
         return (done, Status::Refused);

@@ -53,11 +53,11 @@ fn head(report: &Report<'_>) -> Markup {
             h1 { (session.path.file_name().unwrap_or(session.path.as_os_str()).to_string_lossy()) }
             p { code.path { (session.path.display()) } }
             p {
-                (session.dialect.agent()) (versions(Some(report.versions))) ", " (size(session.source.size())) ", "
+                (session.agent_id.agent()) (versions(Some(report.versions))) ", " (size(session.source.size())) ", "
                 (counted(session.facts.records.len() as u64, "record")) " on "
                 (counted(session.facts.lines.physical, "line"))
             }
-            p.dim { "Judged by " (session.dialect.loader()) ": " (how(session.chain.mode)) "." }
+            p.dim { "Judged by " (session.agent_id.loader()) ": " (how(session.chain.mode)) "." }
             @if report.other_leaf {
                 p.notice { "Another leaf than the loader's was asked for; the findings are about the loader's." }
             } @else {
@@ -237,6 +237,6 @@ pub(super) fn api_class(verdict: ApiVerdict) -> &'static str {
         ApiVerdict::Ok => "ok",
         ApiVerdict::Healed => "so-so",
         ApiVerdict::Refused => "bad",
-        ApiVerdict::InFlight | ApiVerdict::Unknown => "dim",
+        ApiVerdict::InFlight | ApiVerdict::Unknown | ApiVerdict::NotSent => "dim",
     }
 }

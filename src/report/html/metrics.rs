@@ -58,8 +58,8 @@ fn head(measured: &Measured) -> Markup {
                 @for (n, root) in (0..).zip(&measured.discovery.roots).take(LISTED) {
                     li {
                         code.path { (root.path.display()) } " "
-                        @if let Some(dialect) = root.dialect {
-                            span.dim { (dialect.agent()) (versions(measured.versions.get(&n))) }
+                        @if let Some(agent_id) = root.agent_id {
+                            span.dim { (agent_id.agent()) (versions(measured.versions.get(&n))) }
                         }
                         @for note in &root.notes { p.note { (note) } }
                     }

@@ -83,9 +83,9 @@ impl<'a> View<'a> {
                     @for (n, root) in (0..).zip(&scan.discovery.roots).take(ROWS) {
                         li {
                             code.path { (root.path.display()) } " "
-                            @match root.dialect {
-                                Some(dialect) => span.dim {
-                                    (dialect.agent()) (versions(scan.versions.get(&n))) ", judged by " (dialect.loader())
+                            @match root.agent_id {
+                                Some(agent_id) => span.dim {
+                                    (agent_id.agent()) (versions(scan.versions.get(&n))) ", judged by " (agent_id.loader())
                                 },
                                 None => span.dim { "each session is told by its content" },
                             }
@@ -201,7 +201,7 @@ impl<'a> View<'a> {
         *budget -= shown;
         let rank = worst.map_or(0, |severity| severity as u8 + 1);
         html! {
-            tbody id={ "s" (n) } data-worst=(rank) data-name=(name) data-agent=(session.dialect.name())
+            tbody id={ "s" (n) } data-worst=(rank) data-name=(name) data-agent=(session.agent_id.name())
                 data-resume=(session.resume().verdict as u8) data-api=(session.api as u8)
                 data-lines=(session.lines()[0]) data-bytes=(file.size) data-count=(count) {
                 tr {
@@ -209,7 +209,7 @@ impl<'a> View<'a> {
                     th scope="row" {
                         span.path { (short_name) }
                         span.meta {
-                            (session.dialect.agent()) ", " (kind_name(session.shape))
+                            (session.agent_id.agent()) ", " (kind_name(session.shape))
                             @if session.live { ", in use" }
                             @if !folder.is_empty() { ", in " (folder) }
                         }
@@ -397,7 +397,7 @@ impl Group {
 
 /// What the script shows once it runs.
 fn controls(scan: &Scan) -> Markup {
-    let mut agents: Vec<_> = scan.sessions.iter().map(|one| one.dialect).collect();
+    let mut agents: Vec<_> = scan.sessions.iter().map(|one| one.agent_id).collect();
     agents.sort_unstable();
     agents.dedup();
     html! {

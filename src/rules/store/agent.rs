@@ -166,12 +166,12 @@ impl Judges {
     }
 
     /// What answers for an agent.
-    pub fn of(self, dialect: AgentId) -> Option<&'static dyn Judged> {
-        self.iter().find(|agent| agent.agent_id() == dialect)
+    pub fn of(self, agent_id: AgentId) -> Option<&'static dyn Judged> {
+        self.iter().find(|agent| agent.agent_id() == agent_id)
     }
 
     /// The hash of an id as that agent compares it.
-    pub fn hash(self, dialect: Option<AgentId>, id: &[u8]) -> u64 {
-        super::alias::hash(dialect.and_then(|dialect| self.of(dialect)), id)
+    pub fn hash(self, agent_id: Option<AgentId>, id: &[u8]) -> u64 {
+        super::alias::hash(agent_id.and_then(|agent_id| self.of(agent_id)), id)
     }
 }

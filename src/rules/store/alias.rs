@@ -69,8 +69,8 @@ impl Aliases {
     }
 
     /// The files of the session known by this id, the first of them first.
-    pub fn files(&self, store: u32, dialect: AgentId, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
-        self.files_by_hash(store, self.agents.hash(Some(dialect), id))
+    pub fn files(&self, store: u32, agent_id: AgentId, id: &[u8]) -> impl Iterator<Item = u32> + use<'_> {
+        self.files_by_hash(store, self.agents.hash(Some(agent_id), id))
     }
 
     pub(crate) fn files_by_hash(&self, store: u32, id: u64) -> impl Iterator<Item = u32> + use<'_> {
@@ -79,8 +79,8 @@ impl Aliases {
     }
 
     /// Whether there is a file of the session known by this id.
-    pub fn has(&self, store: u32, dialect: AgentId, id: &[u8]) -> bool {
-        self.files(store, dialect, id).next().is_some()
+    pub fn has(&self, store: u32, agent_id: AgentId, id: &[u8]) -> bool {
+        self.files(store, agent_id, id).next().is_some()
     }
 
     /// The files that share an id, by id and store: those of at least two files, in no order that means anything.
@@ -92,14 +92,14 @@ impl Aliases {
     }
 
     /// Whether an entry of the registry of processes names this id.
-    pub fn is_registered(&self, store: u32, dialect: AgentId, id: &[u8]) -> bool {
-        self.registered.binary_search(&(store, self.agents.hash(Some(dialect), id))).is_ok()
+    pub fn is_registered(&self, store: u32, agent_id: AgentId, id: &[u8]) -> bool {
+        self.registered.binary_search(&(store, self.agents.hash(Some(agent_id), id))).is_ok()
     }
 
     /// The session whose sidechain bears this name: the longest prefix before a dash that is a session.
-    pub fn sidechain(&self, store: u32, dialect: AgentId, stem: &[u8]) -> Option<u32> {
+    pub fn sidechain(&self, store: u32, agent_id: AgentId, stem: &[u8]) -> Option<u32> {
         let dashes = stem.iter().enumerate().rev().filter(|(_, b)| **b == b'-');
-        dashes.filter_map(|(at, _)| self.files(store, dialect, &stem[..at]).next()).next()
+        dashes.filter_map(|(at, _)| self.files(store, agent_id, &stem[..at]).next()).next()
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn named_id(agents: Judges, file: &FileEntry) -> Option<u64> {
         FileKind::Whole => name.strip_suffix(b".json").unwrap_or(&name),
         _ => return None,
     };
-    let agent = file.dialect.and_then(|dialect| agents.of(dialect));
+    let agent = file.agent_id.and_then(|agent_id| agents.of(agent_id));
     agent.map_or(Some(stem), |agent| agent.named_id(stem)).map(|id| hash(agent, id))
 }
 

@@ -34,11 +34,11 @@ pub(crate) fn due_soon(
     world: &mut World<'_>,
     store: u32,
     files: &[u32],
-    dialect: AgentId,
+    agent_id: AgentId,
     (days, setting): (i64, String),
     due: i64,
 ) {
-    let agent = dialect.agent();
+    let agent = agent_id.agent();
     let count = counted(files.len() as u64, "session");
     let effect = format!("{agent} deletes {count} within 7 days, at its first start behind day {days}");
     let reason = format!("nearly {days} days old");

@@ -79,5 +79,5 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         says.push(format!("{} that cannot be read", counted(unreadable, "time")));
         finding = finding.fact("unreadable", unreadable);
     }
-    found.add(finding.effect(format!("{} does not go by time; {}", session.dialect.loader(), says.join(", "))));
+    found.add(finding.effect(format!("{} does not go by time; {}", session.agent_id.loader(), says.join(", "))));
 }

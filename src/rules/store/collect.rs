@@ -228,7 +228,7 @@ impl StoreCollector {
     pub fn add(&self, session: &Session, file: u32, discovery: &Discovery, live: bool) {
         /// Handed over at a time, so that a file in hand costs no more memory for this.
         const PART: usize = 4096;
-        let Some(agent) = self.agents.of(session.dialect) else { return };
+        let Some(agent) = self.agents.of(session.agent_id) else { return };
         let note = SessionNote::of(session, agent, self.agents, file, discovery, live);
         let mut level = {
             let mut inner = self.lock();

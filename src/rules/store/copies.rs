@@ -203,7 +203,7 @@ fn shared(world: &mut World<'_>, sample: &mut Sample, twins: &HashSet<(u32, u32)
         if twins.contains(&(a.min(b), a.max(b))) || store(a) != store(b) {
             continue;
         }
-        let Some(loader) = world.discovery.files[b as usize].dialect.map(AgentId::loader) else { continue };
+        let Some(loader) = world.discovery.files[b as usize].agent_id.map(AgentId::loader) else { continue };
         let messages = pair.ids.len() as u64;
         let mut finding = SHARED_RECORD
             .at(Place::default())
@@ -239,7 +239,7 @@ pub(super) fn elsewhere(world: &World<'_>, sample: &mut Sample) -> Vec<Elsewhere
             let others = sample.files_with(missing.parent.short(), note.file);
             let other = others.into_iter().find(|&n| {
                 let other = &world.discovery.files[n as usize];
-                world.aliases.store(world.discovery, other) == store && other.dialect == file.dialect
+                world.aliases.store(world.discovery, other) == store && other.agent_id == file.agent_id
             });
             match other {
                 Some(other) => found.push(Elsewhere { file: note.file, line: missing.line, other }),

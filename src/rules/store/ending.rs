@@ -23,7 +23,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     if !matches!(session.shape, Shape::Main | Shape::Legacy) || is_closed(context) {
         return;
     }
-    let loader = session.dialect.loader();
+    let loader = session.agent_id.loader();
     let interruption = &context.request.interruption;
     let (n, finding) = match interruption {
         Interruption::None => return,

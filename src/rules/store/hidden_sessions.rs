@@ -22,7 +22,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     let mut finding = HIDDEN_SESSION
         .at(place)
         .severity(severity)
-        .effect(format!("{} does not list it: {why}", session.dialect.loader()))
+        .effect(format!("{} does not list it: {why}", session.agent_id.loader()))
         .fact("why", why);
     // what is behind it, when that was found
     finding.cause = cause.and_then(|rule| found.so_far().iter().find(|f| f.is(rule))).map(Finding::as_cause);

@@ -73,7 +73,7 @@ fn version(context: &Context<'_>, found: &mut Collector) {
     let Some(what) = context.agent.contradicted(number, has_ids, start_has_id) else { return };
     let shape = if has_ids { "every record has an id" } else { "no record has an id" };
     let states = stated.map_or("no version".into(), |v| format!("{v:?}"));
-    let (effect, what) = (format!("{} {what}", session.dialect.loader()), format!("states {states}, and {shape}"));
+    let (effect, what) = (format!("{} {what}", session.agent_id.loader()), format!("states {states}, and {shape}"));
     found.add(VERSION_CONTRADICTION.at(context.place(start)).effect(effect).fact("found", what));
 }
 
@@ -93,7 +93,7 @@ fn ghost(context: &Context<'_>, found: &mut Collector) {
     let place = if facts.records.is_empty() { Place::default() } else { context.place(0) };
     let what = context.agent.store_words().without_message;
     let types: Vec<String> = facts.types.iter().map(|(name, n)| format!("{name} {n}")).take(super::NAMED).collect();
-    found.add(GHOST_SESSION.at(place).effect(format!("{}: {what}", session.dialect.loader())).fact("records", types));
+    found.add(GHOST_SESSION.at(place).effect(format!("{}: {what}", session.agent_id.loader())).fact("records", types));
 }
 
 /// Whether there is a message in the file, whether or not anything brings it back.

@@ -201,7 +201,7 @@ impl World<'_> {
 
     /// Whose a file is.
     pub(crate) fn agent(&self, file: &FileEntry) -> Option<&'static dyn Judged> {
-        self.agents.of(file.dialect?)
+        self.agents.of(file.agent_id?)
     }
 
     fn path(&self, file: u32) -> PathBuf {
@@ -280,7 +280,7 @@ impl World<'_> {
         }
         for (store, (first, count, live)) in endless {
             let single = self.is_single(first).then_some(first);
-            let loader = self.discovery.files[first as usize].dialect.map_or("", AgentId::loader);
+            let loader = self.discovery.files[first as usize].agent_id.map_or("", AgentId::loader);
             let path = single.map_or_else(|| self.store_path(store), |n| self.path(n));
             let finding = markers::NO_SESSION_END
                 .at(Place::default())

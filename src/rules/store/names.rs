@@ -43,7 +43,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     found.add(
         ID_DIFFERS_FROM_NAME
             .at(place)
-            .effect(format!("{}: {effect}", session.dialect.loader()))
+            .effect(format!("{}: {effect}", session.agent_id.loader()))
             .fact("inside", inside)
             .fact("name", lossy(named)),
     );
@@ -62,7 +62,7 @@ pub(super) fn wrong_folder(session: &Session, agents: Judges, file: u32, discove
     let cwds = directories(session);
     let (line, first) = cwds.first()?;
     if cwds.iter().any(|(_, cwd)| belongs(cwd))
-        || agents.of(session.dialect)?.origins(session).iter().any(|cwd| belongs(cwd))
+        || agents.of(session.agent_id)?.origins(session).iter().any(|cwd| belongs(cwd))
     {
         return None;
     }
@@ -72,7 +72,7 @@ pub(super) fn wrong_folder(session: &Session, agents: Judges, file: u32, discove
             .at(line.map(|n| Place::line(u64::from(n))).unwrap_or_default())
             .effect(format!(
                 "{}: listed and resumed in the project of '{name}', and not found from its own directory",
-                session.dialect.loader()
+                session.agent_id.loader()
             ))
             .fact("folder", name.as_str())
             .fact("expected", laid_out.project(first))

@@ -51,7 +51,7 @@ fn orphans(world: &mut World<'_>) {
     for ((_, session), files) in lost {
         let Some(&first) = files.first() else { continue };
         let file = &world.discovery.files[first as usize];
-        let loader = file.dialect.map_or("", AgentId::loader);
+        let loader = file.agent_id.map_or("", AgentId::loader);
         let paths: Vec<String> = files.iter().take(NAMED).map(|&n| world.path_text(n)).collect();
         let mut finding = ORPHAN_SIDECHAIN
             .at(Place::default())

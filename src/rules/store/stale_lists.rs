@@ -60,7 +60,7 @@ pub(super) fn check(world: &mut World<'_>) {
     indexes(world, &mut gone);
     histories(world, &mut gone);
     folders(world, &mut gone);
-    for ((store, dialect), gone) in gone {
+    for ((store, agent_id), gone) in gone {
         if gone.ids.is_empty() || !world.is_whole(store) {
             continue;
         }
@@ -69,7 +69,7 @@ pub(super) fn check(world: &mut World<'_>) {
         let mut finding = ALREADY_DELETED
             .at(Place::default())
             .path(&world.store_path(store))
-            .effect(format!("{} cannot resume {}", dialect.loader(), counted(count, "session")))
+            .effect(format!("{} cannot resume {}", agent_id.loader(), counted(count, "session")))
             .fact("in_history", of(from::HISTORY))
             .fact("in_index", of(from::INDEX))
             .fact("in_checkpoints", of(from::CHECKPOINTS))
@@ -113,8 +113,8 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
             }
         };
         let Some(agent) = world.agent(&file) else { continue };
-        let dialect = agent.agent_id();
-        let effect = format!("{} {}", dialect.loader(), agent.store_words().stale_list);
+        let agent_id = agent.agent_id();
+        let effect = format!("{} {}", agent_id.loader(), agent.store_words().stale_list);
         let finding = STALE_INDEX.at(Place::default()).path(&path).effect(effect);
         let rows = match agent.list_rows(&bytes) {
             Ok(rows) => rows,
@@ -139,9 +139,9 @@ fn indexes(world: &mut World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
             let Some(name) = names(row) else { continue };
             if !here.contains(name.as_bytes()) {
                 let id = row.session_id.clone().unwrap_or(name);
-                let hash = world.agents.hash(Some(dialect), id.as_bytes());
+                let hash = world.agents.hash(Some(agent_id), id.as_bytes());
                 if world.aliases.files_by_hash(store, hash).next().is_none() {
-                    gone.entry((store, dialect)).or_default().add(hash, id.as_bytes(), from::INDEX);
+                    gone.entry((store, agent_id)).or_default().add(hash, id.as_bytes(), from::INDEX);
                 }
                 dead.push(id);
             }
@@ -175,16 +175,16 @@ fn histories(world: &mut World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
     let files: Vec<FileEntry> = world.discovery.of_kind(FileKind::History).cloned().collect();
     for file in files {
         let home = world.layout(&file).filter(|layout| layout.is_home());
-        let Some(dialect) = home.and_then(Layout::agent_id) else { continue };
+        let Some(agent_id) = home.and_then(Layout::agent_id) else { continue };
         let Some(store) = world.aliases.store(world.discovery, &file).filter(|s| world.is_whole(*s)) else { continue };
-        let slot = gone.entry((store, dialect)).or_default();
-        if let Err(e) = history(world, &file, store, dialect, slot) {
+        let slot = gone.entry((store, agent_id)).or_default();
+        if let Err(e) = history(world, &file, store, agent_id, slot) {
             world.unreadable(world.discovery.path(&file), &e);
         }
     }
 }
 
-fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: AgentId, gone: &mut Gone) -> std::io::Result<()> {
+fn history(world: &World<'_>, file: &FileEntry, store: u32, agent_id: AgentId, gone: &mut Gone) -> std::io::Result<()> {
     let source = world.discovery.open(file)?;
     let mut lines = source.lines();
     while let Some(line) = lines.next_line()? {
@@ -198,9 +198,9 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: AgentId, go
         };
         // absent in rows of old clients
         let Some(id) = row.get("sessionId").and_then(|v| v.text()).filter(|id| !id.is_empty()) else { continue };
-        let hash = world.agents.hash(Some(dialect), id.as_bytes());
+        let hash = world.agents.hash(Some(agent_id), id.as_bytes());
         if world.aliases.files_by_hash(store, hash).next().is_some()
-            || world.aliases.is_registered(store, dialect, id.as_bytes())
+            || world.aliases.is_registered(store, agent_id, id.as_bytes())
         {
             continue;
         }
@@ -216,16 +216,16 @@ fn history(world: &World<'_>, file: &FileEntry, store: u32, dialect: AgentId, go
 /// Folders of checkpoints and backups, which bear the session's id.
 fn folders(world: &World<'_>, gone: &mut BTreeMap<(u32, AgentId), Gone>) {
     for folder in &world.discovery.folders {
-        let agent = folder.layout.agent_id().and_then(|dialect| world.agents.of(dialect));
+        let agent = folder.layout.agent_id().and_then(|agent_id| world.agents.of(agent_id));
         let Some(agent) = agent.filter(|agent| agent.keeps_files_of_a_session(folder.layout)) else { continue };
-        let dialect = agent.agent_id();
+        let agent_id = agent.agent_id();
         let (Some(store), Some(name)) = (world.aliases.store_of_root(folder.root), folder.path.file_name()) else {
             continue;
         };
         let id = name.as_encoded_bytes();
-        if !world.aliases.has(store, dialect, id) && !world.aliases.is_registered(store, dialect, id) {
-            let slot = gone.entry((store, dialect)).or_default();
-            slot.add(world.agents.hash(Some(dialect), id), id, from::CHECKPOINTS);
+        if !world.aliases.has(store, agent_id, id) && !world.aliases.is_registered(store, agent_id, id) {
+            let slot = gone.entry((store, agent_id)).or_default();
+            slot.add(world.agents.hash(Some(agent_id), id), id, from::CHECKPOINTS);
         }
     }
 }

@@ -156,9 +156,9 @@ fn the_shape_of_the_json() {
     let house = House::new(torn());
     let (status, report) = house.json(&["--yes", "--diff"]);
     assert_eq!(status, Some(0));
-    assert_eq!((&report["schema"], &report["version"]), (&json!("sid-audit.repair"), &json!(1)));
+    assert_eq!((&report["schema"], &report["version"]), (&json!("sid-audit.repair"), &json!(2)));
     let plan = &report["plan"][0];
-    assert_eq!((plan["path"].as_str(), &plan["dialect"]), (house.path.to_str(), &json!("sid")));
+    assert_eq!((plan["path"].as_str(), &plan["agent"]), (house.path.to_str(), &json!("sid")));
     for side in ["before", "after"] {
         assert!(plan[side]["resume"]["verdict"].is_string() && plan[side]["api"]["verdict"].is_string(), "{plan}");
         assert_eq!(plan[side]["sha256"].as_str().map(str::len), Some(64));

@@ -190,7 +190,7 @@ fn a_long_session_is_a_short_page() {
         );
     }
     write(&path, lines);
-    let page = run("chain", "html", &path).args(["--dialect", "claude"]).go().text();
+    let page = run("chain", "html", &path).args(["--agent", "claude"]).go().text();
     let marks = page.matches("<g class=\"row\"").count();
     assert!((100..=600).contains(&marks), "{marks} marks");
     assert!(page.len() < 2_000_000, "{} bytes", page.len());

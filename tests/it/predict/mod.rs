@@ -113,7 +113,7 @@ fn the_program_says_what_the_agents_recovery_did() {
         let Some((stem, _)) = name.rsplit_once('.').filter(|(stem, _)| !stem.ends_with(".expect")) else { continue };
         let expected = std::fs::read(path.with_file_name(format!("{stem}.expect.json"))).expect("its expectation");
         let expected: Value = serde_json::from_slice(&expected).expect("JSON");
-        let run = |more: &[&str]| run(&path, &[&["--dialect", "sid", "--format", "json"], more].concat()).json();
+        let run = |more: &[&str]| run(&path, &[&["--agent", "sid", "--format", "json"], more].concat()).json();
         let document = run(&[]);
         assert_eq!(document["loadable"], true, "{name}");
         seen += 1;

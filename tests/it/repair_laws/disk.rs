@@ -30,7 +30,7 @@ impl House {
 
     /// Writes a session with mode 0600 and a time in the past.
     fn put(&self, case: &Case, name: &str) -> PathBuf {
-        let folder = match case.dialect.name() {
+        let folder = match case.agent_id.name() {
             "sid" => "home/.sid-code/sessions/home-dev-demo",
             "claude" => "home/.claude/projects/-home-dev-demo",
             _ => "home/.pi/agent/sessions/--home-dev-demo--",
@@ -89,7 +89,7 @@ fn damaged(house: &House, rounds: u64) -> Vec<(PathBuf, Case)> {
             let (name, damage) = rng.pick::<damage::Damage>(KINDS);
             let bytes = damage(&whole.bytes, &mut rng);
             let case = Case { name: format!("{} {name} {round}", whole.name), bytes, ..whole };
-            let file = match case.dialect.name() {
+            let file = match case.agent_id.name() {
                 "sid" => format!("20260801-090000-{round:08}.jsonl"),
                 "claude" => format!("5e550000-0000-4000-8000-{round:012}.jsonl"),
                 _ => format!("2026-08-01T09-00-00-000Z_5e550000-0000-4000-8000-{round:012}.jsonl"),

@@ -158,7 +158,8 @@ fn race(runs: u32, holds: bool) -> Tally {
         all.sort_unstable();
         assert_eq!(all, (0..written).collect::<Vec<_>>(), "race {n}: lost or doubled");
 
-        let case = Case { name: String::new(), bytes: Vec::new(), dialect: sid_audit::agents::SID, shape: Shape::Main };
+        let case =
+            Case { name: String::new(), bytes: Vec::new(), agent_id: sid_audit::agents::SID, shape: Shape::Main };
         let wanted = before + written as usize;
         let loads = || case.examined(&std::fs::read(&path).unwrap()).session.chain.messages.len();
         tally.shorter += u32::from(loads() < wanted);

@@ -53,13 +53,13 @@ fn options(up_to: Fix, nearest: bool) -> Options {
 struct Case {
     name: String,
     bytes: Vec<u8>,
-    dialect: AgentId,
+    agent_id: AgentId,
     shape: Shape,
 }
 
 impl Case {
     fn agent(&self) -> &'static dyn agents::Agent {
-        agents::reader(self.dialect, self.shape)
+        agents::reader(self.agent_id, self.shape)
     }
 
     fn examined(&self, bytes: &[u8]) -> Examined {
@@ -238,7 +238,8 @@ fn quarantined(case: &Case, plan: &Plan) -> Result<(), String> {
 
 /// Healthy sessions of every agent, small enough to be damaged at every byte.
 fn healthy(seed: u64) -> Vec<Case> {
-    let case = |name: &str, bytes: Vec<u8>, dialect| Case { name: name.to_owned(), bytes, dialect, shape: Shape::Main };
+    let case =
+        |name: &str, bytes: Vec<u8>, agent_id| Case { name: name.to_owned(), bytes, agent_id, shape: Shape::Main };
     let mut claude = claude::Session::new(Rng::new(seed), Version(220), "/home/dev/demo", NOW - 10_000_000);
     claude.open();
     claude.turn();
@@ -359,10 +360,10 @@ fn files(room: &str) -> Vec<Case> {
         let store = if folder.join("store").is_dir() { folder.join("store") } else { folder.clone() };
         let discovery = discover(&[store], None, &Environment::default(), agents::HOMES);
         for file in discovery.files.iter().filter(|file| sid_audit::audit::is_session(file.kind)) {
-            let (path, Some(dialect)) = (discovery.path(file), file.dialect) else { continue };
+            let (path, Some(agent_id)) = (discovery.path(file), file.agent_id) else { continue };
             let name = path.strip_prefix(fixtures("")).unwrap_or(&path).display().to_string();
             let shape = sid_audit::audit::shape_of(file.kind);
-            found.push(Case { name, bytes: std::fs::read(&path).unwrap(), dialect, shape });
+            found.push(Case { name, bytes: std::fs::read(&path).unwrap(), agent_id, shape });
         }
     }
     found.sort_by(|a, b| a.name.cmp(&b.name));

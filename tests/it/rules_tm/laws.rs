@@ -67,11 +67,11 @@ proptest! {
     #[test]
     fn no_bytes_make_the_rules_fall_over(
         cuts in proptest::collection::vec((0_usize..4000, any::<u8>(), 0_u8..4), 0..12),
-        dialect in 0_usize..4,
+        agent_id in 0_usize..4,
         live in any::<bool>(),
     ) {
-        let dialect = [sid_audit::agents::SID, sid_audit::agents::CLAUDE, sid_audit::agents::PI, sid_audit::agents::OPENCLAW][dialect];
-        let lines = match dialect.name() {
+        let agent_id = [sid_audit::agents::SID, sid_audit::agents::CLAUDE, sid_audit::agents::PI, sid_audit::agents::OPENCLAW][agent_id];
+        let lines = match agent_id.name() {
             "sid" => Lines::default().start("anthropic").sid("user", json!([text("q")]))
                 .sid("assistant", json!([thinking("a"), call("c1", "ls"), call("c2", "edit")]))
                 .sid("user", json!([result("c1"), result("c2")])).sid("assistant", json!([text("ok")])),
@@ -98,7 +98,7 @@ proptest! {
             }
         }
         for shape in [Shape::Main, Shape::Subagent, Shape::Legacy] {
-            let s = session(dialect, shape, bytes.clone());
+            let s = session(agent_id, shape, bytes.clone());
             let _ = judge_session(&s, live);
             let pairing = Pairing::new(&s.session, &s.request);
             for n in 0..s.session.facts.records.len().min(4) as u32 {

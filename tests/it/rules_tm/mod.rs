@@ -20,11 +20,11 @@ use sid_audit::rules::{Collector, Context, Examined, api_verdict, chain, lines, 
 use sid_audit::session::Shape;
 use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
-use sid_audit::verdict::ApiVerdict;
+use sid_audit::verdict::{ApiVerdict, ResumeVerdict};
 
 /// A session from bytes.
-fn session(dialect: AgentId, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
-    let (source, agent) = (Source::from_bytes(bytes), agents::reader(dialect, shape));
+fn session(agent_id: AgentId, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
+    let (source, agent) = (Source::from_bytes(bytes), agents::reader(agent_id, shape));
     Examined::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap()
 }
 
@@ -43,14 +43,14 @@ fn judge_session(session: &Examined, live: bool) -> Judged {
     tools::check(&context, &mut found);
     messages::check(&context, &mut found);
     let all = found.finish();
-    let (verdict, rules) = api_verdict::api(&context, &all);
+    let (verdict, rules) = api_verdict::api(&context, ResumeVerdict::Full, &all);
     let findings = all.into_iter().filter(|f| f.rule.code.starts_with(['T', 'M'])).collect();
     let codes = rules.iter().map(|rule| rule.code).collect();
     Judged { findings, verdict, codes }
 }
 
-fn judge(dialect: AgentId, bytes: impl Into<Vec<u8>>) -> Judged {
-    judge_session(&session(dialect, Shape::Main, bytes), false)
+fn judge(agent_id: AgentId, bytes: impl Into<Vec<u8>>) -> Judged {
+    judge_session(&session(agent_id, Shape::Main, bytes), false)
 }
 
 impl Judged {

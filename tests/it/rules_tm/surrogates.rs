@@ -7,7 +7,7 @@ use sid_audit::agents::{CLAUDE, OPENCLAW, PI, SID};
 use sid_audit::identity::AgentId;
 use sid_audit::rules::{Collector, Context, api_verdict, lines as line_rules};
 use sid_audit::session::Shape;
-use sid_audit::verdict::ApiVerdict;
+use sid_audit::verdict::{ApiVerdict, ResumeVerdict};
 
 /// `HALF` in a text becomes half a pair.
 fn bytes(lines: Lines) -> Vec<u8> {
@@ -15,19 +15,19 @@ fn bytes(lines: Lines) -> Vec<u8> {
 }
 
 /// What L109 says, by line: its severity and effect; and the verdict.
-fn judge(dialect: AgentId, lines: Lines) -> (Vec<(u64, &'static str, String)>, ApiVerdict) {
-    let session = session(dialect, Shape::Main, bytes(lines));
+fn judge(agent_id: AgentId, lines: Lines) -> (Vec<(u64, &'static str, String)>, ApiVerdict) {
+    let session = session(agent_id, Shape::Main, bytes(lines));
     let context = Context::new(&session, false, 1_773_100_800_000, 20);
     let mut found = Collector::new(20);
     line_rules::check(&context, &mut found);
     let found = found.finish();
-    let (verdict, _) = api_verdict::api(&context, &found);
+    let (verdict, _) = api_verdict::api(&context, ResumeVerdict::Full, &found);
     let halves = found.into_iter().filter(|f| f.rule.code == "L109");
     (halves.map(|f| (f.place.line.unwrap(), f.severity.name(), f.effect)).collect(), verdict)
 }
 
-fn severities(dialect: AgentId, lines: Lines) -> Vec<(u64, &'static str)> {
-    judge(dialect, lines).0.into_iter().map(|(line, severity, _)| (line, severity)).collect()
+fn severities(agent_id: AgentId, lines: Lines) -> Vec<(u64, &'static str)> {
+    judge(agent_id, lines).0.into_iter().map(|(line, severity, _)| (line, severity)).collect()
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn of_another_provider_it_is_not_known() {
 
 #[test]
 fn pi_takes_it_out_before_it_sends() {
-    for dialect in [PI, OPENCLAW] {
+    for agent_id in [PI, OPENCLAW] {
         let lines = Lines::default().header().asks("q HALF").answers(json!([text("ok")]), "stop");
-        let (found, verdict) = judge(dialect, lines);
+        let (found, verdict) = judge(agent_id, lines);
         assert_eq!((found[0].1, verdict), ("warning", ApiVerdict::Healed));
         assert!(found[0].2.contains("takes it out before it sends"), "{found:?}");
     }
