@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 /// How bad a finding is for this agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// worth knowing; a healthy store may have it
@@ -35,6 +36,7 @@ impl Severity {
 /// How far a repair has to go to answer a finding. Ordered: each class includes the ones before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Fix {
     /// line ends, separators and fragments that are no record for any loader; every whole record stays where it is

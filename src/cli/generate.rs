@@ -12,7 +12,7 @@ use crate::agents;
 use crate::commit::output::write_generated;
 use crate::report::man;
 
-/// Writes the man pages or the completions into a folder.
+/// Writes the man pages, the completions or the schemas into a folder.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Which of them
@@ -29,6 +29,9 @@ enum What {
     Man,
     /// for bash, zsh and fish, under the names that they look for
     Completions,
+    /// one JSON Schema for each document
+    #[cfg(feature = "schema")]
+    Schemas,
 }
 
 /// Runs the command.
@@ -44,6 +47,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Status> {
                 .map(|(shell, name)| (name.to_owned(), completions::script(shell)))
                 .collect()
         }
+        #[cfg(feature = "schema")]
+        What::Schemas => crate::report::schema::documents(),
     };
     for (name, bytes) in files {
         write_generated(&arguments.folder, &name, agents::HOMES, &bytes)?;

@@ -72,8 +72,10 @@ pub fn list(out: &mut Out) -> io::Result<()> {
     out.line([plain("next: "), strong("sid-audit explain CODE")])
 }
 
+/// A rule as `explain` writes it.
 #[derive(Serialize)]
-struct RuleJson {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct RuleJson {
     code: &'static str,
     name: &'static str,
     severity: Severity,

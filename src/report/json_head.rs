@@ -12,6 +12,7 @@ pub const TOOL: &str = concat!("sid-audit ", env!("CARGO_PKG_VERSION"));
 
 /// The first members of a document.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Head {
     /// `sid-audit.<command>`
     pub schema: String,
@@ -37,6 +38,7 @@ impl Head {
 
 /// An id as JSON has it: with U+FFFD where it is no UTF-8, and then its bytes in hex beside it.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdField {
     /// The id.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,6 +56,7 @@ impl From<Option<&Text>> for IdField {
 
 /// A path as JSON has it, likewise.
 #[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PathField {
     /// The path.
     pub path: String,

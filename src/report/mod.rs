@@ -42,6 +42,8 @@ pub mod sanitize;
 pub mod sarif;
 pub mod scan_json;
 pub mod scan_table;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod style;
 pub mod suggest;
 pub mod table;

@@ -11,6 +11,7 @@ static TEXTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/rules/texts");
 
 /// The text of one rule. `explain`, the man page, SARIF and the pages are made from it.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Doc {
     /// The symptom, in a user's words.
     pub symptom: String,

@@ -9,7 +9,7 @@ mod junit;
 mod pages;
 mod planted;
 mod sarif;
-mod schema;
+mod schemas;
 
 use crate::support;
 use std::path::Path;

@@ -20,7 +20,7 @@ fn program() -> Run {
 }
 
 /// Holds a folder to what is made anew.
-fn compare(what: &str, folder: &str) {
+pub(super) fn compare(what: &str, folder: &str) {
     if std::env::var_os("SID_AUDIT_RECORD").is_some_and(|value| value == "1") {
         assert_eq!(program().args(["generate", what]).arg(here(folder)).go().status, Some(0));
     }

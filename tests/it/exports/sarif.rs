@@ -1,6 +1,6 @@
 //! SARIF: valid by the published schema, and saying the same as the JSON report.
 
-use super::{planted, run, schema};
+use super::{planted, run, schemas};
 use crate::support::run::{Outcome, findings, fixtures};
 use crate::support::temp::{Temp, write};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/sarif-sche
 fn valid(outcome: &Outcome) -> Value {
     let (log, schema) = (outcome.json(), std::fs::read(SCHEMA).expect("the schema"));
     let schema = serde_json::from_slice(&schema).expect("JSON");
-    let wrong = schema::violations(&schema, &log);
+    let wrong = schemas::violations(&schema, &log);
     assert!(wrong.is_empty(), "{wrong:#?}");
     log["runs"][0].clone()
 }
