@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::driver::{Driver, Opened, Outcome, Visitor, largest_first};
 use super::files::Depth;
 use super::mend::{self, Mend};
-use crate::agents::Agent;
+use crate::agents::{self, Agent};
 use crate::checkpoint::model::Count;
 use crate::checkpoint::{Audit, Options as IndexOptions};
 use crate::finding::Finding;
@@ -114,12 +114,9 @@ impl Visitor for Judging<'_> {
     }
 }
 
-/// The session that an index belongs to by its folder; none for an index that a person passed by itself, elsewhere.
+/// The session that an index belongs to by its place.
 pub(super) fn folder_name(discovery: &Discovery, file: &FileEntry) -> Option<String> {
-    let path = discovery.path(file);
-    (*file.name.bytes() == *b"index.json")
-        .then(|| path.parent().and_then(Path::file_name).map(|n| n.to_string_lossy().into_owned()))
-        .flatten()
+    agents::of(file.agent_id?).index_owner(&discovery.path(file))
 }
 
 /// The files of a discovery that are checkpoint indexes.
@@ -163,9 +160,8 @@ pub fn unpartnered(
     let mut findings = Vec::new();
     for store in stores {
         // A part of a store says nothing of its other layer.
-        if !discovery.roots.iter().any(|r| r.layout.is_home() && r.store.as_ref() == Some(store)) {
-            continue;
-        }
+        let mut homes = discovery.roots.iter().filter(|r| r.layout.is_home() && r.store.as_ref() == Some(store));
+        let Some(folder) = homes.find_map(|r| agents::of(r.agent_id?).index_folder()) else { continue };
         let none = BTreeSet::new();
         let folders = by_store.get(store).unwrap_or(&none);
         let alone = folders
@@ -176,7 +172,7 @@ pub fn unpartnered(
         let without =
             without.filter_map(|ids| Some((Text::from(ids.first()?.as_str()), Unpartnered::CheckpointsMissing)));
         let all: Vec<(Text, Unpartnered)> = alone.chain(without).collect();
-        findings.extend(unpartnered_layers(&all).map(|f| f.path(&store.join("checkpoints"))));
+        findings.extend(unpartnered_layers(&all).map(|f| f.path(&store.join(folder))));
     }
     findings
 }

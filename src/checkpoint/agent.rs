@@ -12,6 +12,12 @@ pub trait FileLayer: Sender {
     /// Whether a session says that it changed files, of which an index should be there.
     fn changed_files(&self, session: &Session) -> bool;
 
+    /// In which folder of its home its indexes lie.
+    fn index_folder(&self) -> Option<&'static str>;
+
+    /// The session that an index at this path belongs to by its place; none for one that a person keeps elsewhere.
+    fn index_owner(&self, path: &Path) -> Option<String>;
+
     /// The ids under which copies of its files may lie, its own first.
     fn known_by(&self, session: &Session) -> Vec<String>;
 

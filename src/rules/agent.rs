@@ -179,6 +179,9 @@ pub trait Messages {
     /// `dropped`: its cleaning leaves the message out.
     fn bad_signature(&self, foreign: bool, dropped: bool) -> Treatment;
 
+    /// A reference to a tool, wherever it stands.
+    fn tool_reference(&self) -> Treatment;
+
     /// An image that cannot be decoded.
     fn undecodable_media(&self) -> Treatment;
 }

@@ -104,15 +104,13 @@ fn place(span: Span, id: Option<&Text>) -> Place {
     Place { line: None, offset: Some(span.offset), length: Some(span.length), id: id.cloned() }
 }
 
-const LOADER: &str = "sid-code 3f3215144f68";
-
 fn unreadable(audit: &Audit, found: &mut Collector) {
     let index = &audit.index;
     let whole = Span { offset: 0, length: index.bytes };
     let overwrites = || {
-        let starts = format!("{LOADER} starts from an empty history and its next snapshot overwrites the file");
+        let starts = "the agent starts from an empty history and its next snapshot overwrites the file";
         if index.snapshots.is_empty() {
-            return starts;
+            return starts.to_owned();
         }
         let kept = counted(index.snapshots.len() as u64, "whole snapshot");
         format!("{starts}; {kept} can be salvaged as long as the agent is not started on this session")
@@ -134,9 +132,11 @@ fn unreadable(audit: &Audit, found: &mut Collector) {
         Outcome::NotAnIndex { kind, fate } => {
             let effect = match fate {
                 Fate::Overwritten => overwrites(),
-                Fate::Stuck => format!(
-                    "{LOADER} takes it as it is: listing and undo throw, and no snapshot is stored again in this session"
-                ),
+                Fate::Stuck => {
+                    "the agent takes it as it is: listing and undo throw, and no snapshot is stored again in \
+                                this session"
+                        .to_owned()
+                }
             };
             let kind = match kind {
                 Kind::Null => "null",
@@ -160,7 +160,7 @@ fn broken_snapshots(audit: &Audit, found: &mut Collector) {
         .fact("found", "a snapshot without a list of files")
         .fact("snapshots", 1 + broken.count())
         .effect(format!(
-            "{LOADER} throws when it lists snapshots and whenever a rebuild passes this one, and takes no more snapshots of \
+            "the agent throws when it lists snapshots and whenever a rebuild passes this one, and takes no more snapshots of \
              files that it would have to look for above it"
         ));
     found.add(finding);
@@ -171,12 +171,12 @@ fn entries(audit: &Audit, found: &mut Collector) {
         let finding = match defect.charge {
             Charge::Orphan => orphan(audit, defect),
             Charge::Misfit(how) => misfit(audit, defect, how),
-            Charge::Emptying => of(audit, &EMPTYING_DIFF, defect).effect(format!(
-                "{LOADER} rebuilds the empty text from here on: undo, rewind and restore would empty the file"
-            )),
+            Charge::Emptying => of(audit, &EMPTYING_DIFF, defect).effect(
+                "the agent rebuilds the empty text from here on: undo, rewind and restore would empty the file",
+            ),
             Charge::Undecodable(fault) => undecodable(audit, defect, fault),
             Charge::Lossy => of(audit, &LOSSY_CONTENT, defect)
-                .effect(format!("{LOADER} writes the replacement characters: restoring changes the file")),
+                .effect("the agent writes the replacement characters: restoring changes the file"),
         };
         found.add(finding);
     }
@@ -208,13 +208,13 @@ fn orphan(audit: &Audit, defect: &Defect) -> Finding {
         .count();
     of(audit, &ORPHAN_DIFF, defect)
         .fact("carried", carried)
-        .effect(format!("{LOADER} rebuilds nothing here: undo, rewind and restore leave the file as it is"))
+        .effect("the agent rebuilds nothing here: undo, rewind and restore leave the file as it is")
 }
 
 fn misfit(audit: &Audit, defect: &Defect, how: Misfit) -> Finding {
     let finding = of(audit, &DIFF_DOES_NOT_FIT, defect)
         .fact("how", how.words())
-        .effect(format!("{LOADER} applies it by the number of its lines and writes a text that never was"));
+        .effect("the agent applies it by the number of its lines and writes a text that never was");
     let same_file = |d: &&Defect| d.file == defect.file && matches!(d.charge, Charge::Undecodable(_));
     if audit.defects.iter().any(|d| same_file(&d)) {
         finding.cause(&UNDECODABLE_CONTENT)
@@ -227,16 +227,14 @@ fn misfit(audit: &Audit, defect: &Defect, how: Misfit) -> Finding {
 
 fn undecodable(audit: &Audit, defect: &Defect, fault: Fault) -> Finding {
     let effect = match fault {
-        Fault::EntryCap | Fault::IndexCap => {
-            "not unpacked further here; the agent unpacks it whole into memory".to_owned()
-        }
-        Fault::Unread => "the file changed while it was read".to_owned(),
-        Fault::NoContent => format!("{LOADER} takes it for the empty text, or passes over the difference"),
-        Fault::Mislabelled => format!("{LOADER} writes the base64 into the file"),
+        Fault::EntryCap | Fault::IndexCap => "not unpacked further here; the agent unpacks it whole into memory",
+        Fault::Unread => "the file changed while it was read",
+        Fault::NoContent => "the agent takes it for the empty text, or passes over the difference",
+        Fault::Mislabelled => "the agent writes the base64 into the file",
         Fault::NotGzip | Fault::CutShort | Fault::Damaged | Fault::NoString | Fault::NoOperations => {
-            format!("{LOADER} throws: undo and restore stop here, and this file is snapshotted no more")
+            "the agent throws: undo and restore stop here, and this file is snapshotted no more"
         }
-        Fault::BrokenSnapshot => format!("{LOADER} throws"),
+        Fault::BrokenSnapshot => "the agent throws",
     };
     let finding = of(audit, &UNDECODABLE_CONTENT, defect).fact("fault", fault.words()).effect(effect);
     match fault {
@@ -264,7 +262,7 @@ fn latest_full(audit: &Audit, found: &mut Collector) {
             .fact("wrong", wrong)
             .fact("missing", missing)
             .fact("foreign", foreign)
-            .effect(format!("{LOADER} never reads it"));
+            .effect("the agent never reads it");
         found.add(finding);
     }
 }
@@ -273,10 +271,10 @@ fn counter(audit: &Audit, found: &mut Collector) {
     let index = &audit.index;
     let highest = index.highest_number();
     let (place, effect) = match (index.next_id, highest) {
-        (None, _) => (Place::default(), format!("{LOADER} calls its next snapshot \"sNaN\"")),
+        (None, _) => (Place::default(), "the agent calls its next snapshot \"sNaN\"".to_owned()),
         (Some(next), Some(highest)) if next.value <= highest as f64 => (
             place(next.span, None),
-            format!("{LOADER} gives ids up to \"s{highest}\" out again, and makes differences against the wrong base"),
+            format!("the agent gives ids up to \"s{highest}\" out again, and makes differences against the wrong base"),
         ),
         _ => return,
     };
@@ -303,7 +301,7 @@ fn repeated(audit: &Audit, found: &mut Collector) {
             .at(place(second.span, Some(&second.id)))
             .fact("snapshots", positions.len())
             .fact("positions", positions.into_iter().take(12).collect::<Vec<_>>())
-            .effect(format!("{LOADER} takes the first one for every restore, rewind and rebuild"));
+            .effect("the agent takes the first one for every restore, rewind and rebuild");
         found.add(finding);
     }
 }
@@ -315,13 +313,13 @@ fn layout(audit: &Audit, found: &mut Collector) {
             .at(Place::default())
             .fact("snapshots", index.snapshots.len())
             .fact("files", index.files.len())
-            .effect(format!("{LOADER} migrates it in memory at each start"));
+            .effect("the agent migrates it in memory at each start");
         found.add(finding);
     } else if let Some(span) = index.ignored_legacy {
         let finding = LEGACY_INDEX
             .at(place(span, None))
             .fact("ignored", true)
-            .effect(format!("{LOADER} passes over the old map, since \"snapshots\" is there"));
+            .effect("the agent passes over the old map, since \"snapshots\" is there");
         found.add(finding);
     }
 }
@@ -339,21 +337,21 @@ fn quota(audit: &Audit, found: &mut Collector) {
             .fact("entries", most)
             .fact("file", index.path(file).map(Text::lossy).unwrap_or_default())
             .fact("quota", quota.per_file)
-            .effect(format!("{LOADER} evicts the oldest entries after its next snapshot"));
+            .effect("the agent evicts the oldest entries after its next snapshot");
         if let Some(defect) = blocked {
             let base = index.path(defect.file).map(Text::lossy).unwrap_or_default();
             finding = finding.cause(&UNDECODABLE_CONTENT).fact("base", base);
-            finding.effect =
-                format!("{LOADER} throws when it evicts, because a base cannot be rebuilt: the index grows on");
+            finding =
+                finding.effect("the agent throws when it evicts, because a base cannot be rebuilt: the index grows on");
         }
         found.add(finding);
     }
     if index.bytes > quota.bytes {
         let kept = index.snapshots.len() <= quota.keep;
         let effect = if kept {
-            format!("{LOADER} keeps {} snapshots, so the index stays as large", quota.keep)
+            format!("the agent keeps {} snapshots, so the index stays as large", quota.keep)
         } else {
-            format!("{LOADER} evicts the oldest snapshots after its next one")
+            "the agent evicts the oldest snapshots after its next one".to_owned()
         };
         let finding = OVER_QUOTA
             .at(Place::default())
@@ -375,11 +373,11 @@ fn undo(audit: &Audit, found: &mut Collector) {
     let with = |would: Would| differing.iter().filter(|(_, made)| made.would == would).count() as u64;
     let id = snapshot.id.lossy();
     let effect = if undo.throws {
-        format!("{LOADER} throws in the undo of {id:?}")
+        format!("the agent throws in the undo of {id:?}")
     } else if with(Would::Nothing) == differing.len() as u64 {
-        format!("{LOADER} drops {id:?} and leaves {} as it is", counted(with(Would::Nothing), "file"))
+        format!("the agent drops {id:?} and leaves {} as it is", counted(with(Would::Nothing), "file"))
     } else {
-        format!("{LOADER} goes one edit too far in the undo of {id:?}")
+        format!("the agent goes one edit too far in the undo of {id:?}")
     };
     let mut finding = UNDO_DIFFERS
         .at(place(snapshot.span, Some(&snapshot.id)))
@@ -409,7 +407,7 @@ fn foreign(audit: &Audit, found: &mut Collector) {
             .at(place(index.session_id_span, Some(inside)))
             .fact("folder", folder)
             .fact("session", inside)
-            .effect(format!("{LOADER} does not compare them: undo in the one session writes the files of the other"));
+            .effect("the agent does not compare them: undo in the one session writes the files of the other");
         found.add(finding);
     }
 }
@@ -432,7 +430,7 @@ fn time(audit: &Audit, found: &mut Collector) {
             .at(place(snapshot.span, Some(&snapshot.id)))
             .fact("back_ms", back as i64)
             .count(count)
-            .effect(format!("{LOADER} goes by the order of the list"));
+            .effect("the agent goes by the order of the list");
         found.add(finding);
     }
 }

@@ -13,6 +13,14 @@ impl FileLayer for Claude {
         false
     }
 
+    fn index_folder(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn index_owner(&self, _: &Path) -> Option<String> {
+        None
+    }
+
     fn known_by(&self, session: &Session) -> Vec<String> {
         session.path.file_stem().map(|s| s.to_string_lossy().into_owned()).into_iter().collect()
     }

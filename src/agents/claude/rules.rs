@@ -244,6 +244,13 @@ impl Messages for Claude {
         REFUSED
     }
 
+    fn tool_reference(&self) -> Treatment {
+        (
+            Weight::Noted,
+            Does::Says("if the tool is gone, clients before 2.1.233 are refused; later ones drop the reference"),
+        )
+    }
+
     fn undecodable_media(&self) -> Treatment {
         REFUSED
     }

@@ -386,6 +386,10 @@ impl Messages for Pi {
         if foreign || dropped { healed("{loader} sends the thinking as plain text") } else { REFUSED }
     }
 
+    fn tool_reference(&self) -> Treatment {
+        (Weight::Noted, Does::Says("if the tool is gone, whether the request is refused is not known here"))
+    }
+
     fn undecodable_media(&self) -> Treatment {
         self.habits.undecodable_media
     }

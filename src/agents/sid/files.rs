@@ -18,6 +18,15 @@ impl FileLayer for Sid {
         session.shape == Shape::Main && changed_files(session)
     }
 
+    fn index_folder(&self) -> Option<&'static str> {
+        Some("checkpoints")
+    }
+
+    fn index_owner(&self, path: &Path) -> Option<String> {
+        let folder = path.parent().filter(|_| path.file_name().is_some_and(|name| name == "index.json"))?;
+        folder.file_name().map(|name| name.to_string_lossy().into_owned())
+    }
+
     fn known_by(&self, session: &Session) -> Vec<String> {
         known_by(session)
     }

@@ -313,6 +313,10 @@ impl Messages for Sid {
         if dropped { DROPPED } else { REFUSED }
     }
 
+    fn tool_reference(&self) -> Treatment {
+        (Weight::Noted, Does::Says("if the tool is gone, whether the request is refused is not known here"))
+    }
+
     fn undecodable_media(&self) -> Treatment {
         REFUSED
     }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::LOADER;
 use super::declared::{UNKNOWN_SNAPSHOT, UNPARTNERED_LAYER, UNPROTECTED_CHANGE};
 use crate::checkpoint::layers::Held;
 use crate::finding::{Finding, Place, Severity};
@@ -33,9 +32,7 @@ pub fn unknown_snapshots(named: &[Named], held: Option<&Held>, places: usize) ->
         if held.is_some_and(|held| held.handed_out(&name.snapshot)) {
             finding = finding.severity(Severity::Info);
         }
-        found.add(
-            finding.effect(format!("{LOADER} takes the conversation back and leaves the files in a rewind to it")),
-        );
+        found.add(finding.effect("the agent takes the conversation back and leaves the files in a rewind to it"));
     }
     found.finish()
 }
@@ -79,7 +76,7 @@ pub fn unpartnered_layers(unpartnered: &[(Text, Unpartnered)]) -> Option<Finding
     }
     let finding = UNPARTNERED_LAYER.at(Place::default()).fact("first", first).count(unpartnered.len() as u64);
     let finding = by_reason.into_iter().fold(finding, |finding, (reason, count)| finding.fact(reason.fact(), count));
-    Some(finding.effect(format!("{LOADER} neither loads nor mentions the other half")))
+    Some(finding.effect("the agent neither loads nor mentions the other half"))
 }
 
 /// How a file was changed.
@@ -144,7 +141,7 @@ pub fn unprotected_changes(changes: &[Change], held: Option<&Held>, places: usiz
         if !held.complete {
             finding = finding.fact("evicted_or_undone", true);
         }
-        found.add(finding.effect(format!("{LOADER} has no snapshot from before it: no undo brings the file back")));
+        found.add(finding.effect("the agent has no snapshot from before it: no undo brings the file back"));
     }
     found.finish()
 }

@@ -8,7 +8,7 @@ use crate::finding::{Finding, Rule};
 use crate::record::facts::{BlockKind, DefectKind};
 use crate::request::WHOLE;
 use crate::rules::Context;
-use crate::rules::api_verdict::{Case, Does, NOTED, REFUSED, Treatment, Weight, effect};
+use crate::rules::api_verdict::{Case, Does, NOTED, REFUSED, Weight, effect};
 
 /// What is worded here.
 pub(super) static RULES: &[&Rule] =
@@ -27,12 +27,6 @@ pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
     })
 }
 
-/// What becomes of a reference to a tool, wherever it stands.
-const REFERENCE: Treatment = (
-    Weight::Noted,
-    Does::Says("if the tool is gone, clients before 2.1.233 are refused; later ones drop the reference"),
-);
-
 pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     let session = context.session;
     let sent = context.request;
@@ -42,7 +36,7 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
             continue;
         }
         let treatment = match defect.kind {
-            DefectKind::ToolReference => REFERENCE,
+            DefectKind::ToolReference => context.agent.tool_reference(),
             _ if !sent.reaches(defect.record) => NOTED,
             DefectKind::UndecodableMedia => context.agent.undecodable_media(),
             _ => REFUSED,
@@ -55,7 +49,7 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
     for (n, record) in (0..).zip(&session.facts.records) {
         for (place, b) in (0..).zip(session.facts.blocks_of(record)) {
             if b.kind == BlockKind::ToolReference {
-                cases.push(Case::new(&TOOL_REFERENCE, REFERENCE, n, place));
+                cases.push(Case::new(&TOOL_REFERENCE, context.agent.tool_reference(), n, place));
             }
         }
     }
