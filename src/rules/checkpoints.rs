@@ -159,10 +159,8 @@ fn broken_snapshots(audit: &Audit, found: &mut Collector) {
         .at(place(first.span, Some(&first.id)))
         .fact("found", "a snapshot without a list of files")
         .fact("snapshots", 1 + broken.count())
-        .effect(format!(
-            "the agent throws when it lists snapshots and whenever a rebuild passes this one, and takes no more snapshots of \
-             files that it would have to look for above it"
-        ));
+        .effect("the agent throws when it lists snapshots and whenever a rebuild passes this one, and takes no more snapshots of \
+             files that it would have to look for above it");
     found.add(finding);
 }
 
