@@ -85,8 +85,8 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// `1 record`, `3 records`.
-pub fn counted(count: impl Into<u64>, what: &str) -> String {
-    match count.into() {
+pub fn counted(count: impl TryInto<u64>, what: &str) -> String {
+    match count.try_into().unwrap_or(u64::MAX) {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
     }

@@ -510,13 +510,6 @@ fn what_is_broken(agent: &'static dyn Loader, n: u32, first: u32, graph: &Graph,
     }
 }
 
-/// sid-code: a start record whose parent is a record of its own file. The walk would come back if it went on.
-pub fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
-    numbered(&facts.records)
-        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
-        .find_map(|(n, r)| graph.find(r.parent, facts).map(|_| n))
-}
-
 /// How often a prompt may have been typed again without an answer.
 const TYPED_AGAIN: usize = 1000;
 

@@ -92,11 +92,6 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// `1 item`, `3 items`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    crate::text::counted(count as u64, what)
-}
-
 /// Whether JavaScript's `trim` leaves nothing.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}'))

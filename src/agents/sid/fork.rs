@@ -1,6 +1,7 @@
 //! Where a session of sid-code was forked from.
 
-use crate::record::facts::{Id, Kind, flag};
+use crate::chain::graph::{Graph, numbered};
+use crate::record::facts::{Facts, Id, Kind, flag};
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::store::collect::Fork;
@@ -32,4 +33,11 @@ pub(super) fn of(session: &Session) -> Option<Fork> {
         fork.line = row.line;
     }
     fork.source.is_some().then_some(fork)
+}
+
+/// A start record whose parent is a record of its own file: no fork. The walk would come back if it went on.
+pub(super) fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
+    numbered(&facts.records)
+        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
+        .find_map(|(n, r)| graph.find(r.parent, facts).map(|_| n))
 }

@@ -2,9 +2,8 @@
 
 use include_dir::{Dir, include_dir};
 
-use super::Sid;
+use super::{Sid, fork};
 use crate::agents::wire;
-use crate::chain::recover::start_below;
 use crate::chain::{Mode, Stop};
 use crate::finding::{Finding, Rule, Severity};
 use crate::record::agent::{Cut, Records};
@@ -170,7 +169,7 @@ impl Links for Sid {
             Stop::Repeat(n) if session.record(n).id != session.record(n).parent => Some(n),
             _ => None,
         };
-        repeat.into_iter().chain(start_below(&session.facts, &session.graph)).collect()
+        repeat.into_iter().chain(fork::start_below(&session.facts, &session.graph)).collect()
     }
 
     fn replays(&self, _: &Session) -> Vec<(u32, u32)> {

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::predict::Around;
-use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
+use crate::predict::states::{Outcome, State, not_reached, quoted};
 use crate::record::facts::{BlockKind, Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::reread;
@@ -16,6 +16,7 @@ use crate::record::reread::Reread;
 use crate::record::value::Value;
 use crate::session::{Session, ids};
 use crate::store::Handle;
+use crate::text::counted;
 
 const PERMISSION_MODE: &str = "permission mode";
 

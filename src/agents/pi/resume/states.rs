@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::agents::pi::{ResumeRules, load};
 use crate::chain::Stop;
-use crate::predict::states::{Outcome, State, counted, not_reached, quoted};
+use crate::predict::states::{Outcome, State, not_reached, quoted};
 use crate::record::facts::{Id, Kind, Record, flag};
 use crate::record::reread;
 use crate::record::reread::Reread;
 use crate::record::value::Value;
 use crate::request::Request;
 use crate::session::Session;
+use crate::text::counted;
 
 const EDITS: &str = "context edits";
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::predict::Around;
-use crate::predict::states::{Outcome, State, counted, is_blank, quoted};
+use crate::predict::states::{Outcome, State, is_blank, quoted};
 use crate::record::agent::Cut;
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
@@ -13,6 +13,7 @@ use crate::record::parse;
 use crate::record::value::Value;
 use crate::session::{Session, ids};
 use crate::store::{EntryKind, Handle, Source};
+use crate::text::counted;
 
 /// The binding to a worktree is the project's: it does not hang on the session.
 pub(super) const WORKTREE: &str = "worktree";

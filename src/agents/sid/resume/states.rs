@@ -9,13 +9,14 @@ use super::stored::{Metadata, Stored, beside_messages};
 use super::{goal, sidecar_files};
 use crate::chain::Mode;
 use crate::predict::Around;
-use crate::predict::states::{Outcome, State, counted, is_blank, not_reached, quoted};
+use crate::predict::states::{Outcome, State, is_blank, not_reached, quoted};
 use crate::record::facts::{Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::request::{Request, tail};
 use crate::session::{Session, Shape};
+use crate::text::counted;
 
 /// The permission mode: each start decides it anew.
 const PERMISSION_MODE: &str = "permission mode";

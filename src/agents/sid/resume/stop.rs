@@ -2,12 +2,13 @@
 //! call cut off in mid-run is dropped before, so the stop looks like a finished answer or an unanswered prompt.
 
 use crate::chain::Mode;
-use crate::predict::states::{counted, quoted};
+use crate::predict::states::quoted;
 use crate::predict::stop::{Open, WAITS, lost_to_the_rule, unanswered, unread_line};
 use crate::record::facts::flag;
 use crate::record::reread;
 use crate::request::{CleanupPass, Interruption, Request, WHOLE, tail};
 use crate::session::Session;
+use crate::text::counted;
 
 /// What it does next.
 pub(super) fn next(session: &Session, request: &Request) -> String {

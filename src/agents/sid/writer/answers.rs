@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::io;
 
+use crate::agents::sid::fork;
 use crate::chain::graph::MISSING;
-use crate::chain::recover::{Broken, Evidence, Origin, Recovered, start_below};
+use crate::chain::recover::{Broken, Evidence, Origin, Recovered};
 use crate::chain::walk;
 use crate::finding::Fix;
 use crate::record::facts::{Kind, flag};
@@ -26,7 +27,7 @@ pub(super) static ANSWERS: &[Answer] = &[
 /// A start record below another becomes a root; any other loop is opened as it is elsewhere.
 fn cycle(job: &Job<'_>) -> io::Result<Vec<Way>> {
     let session = job.session();
-    let Some(n) = start_below(&session.facts, &session.graph) else {
+    let Some(n) = fork::start_below(&session.facts, &session.graph) else {
         return with_and_without_legible(job, |relink| mended(job, relink, |_| Ok(Vec::new()), |_| true));
     };
     let record = session.record(n);
