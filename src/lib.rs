@@ -14,6 +14,7 @@
 //! | [`record`] | what a line means: JSON as JavaScript reads it, and the facts of one record |
 //! | [`chain`] | how records hang together: each agent's own loader rule |
 //! | [`session`] | one session, read and loaded |
+//! | [`provider`] | what a provider's API takes |
 //! | [`request`] | what would be sent next: messages after the agent's own cleaning, calls paired with results |
 //! | [`checkpoint`] | the file layer: what can be brought back, and what the agent's own undo would do |
 //! | [`metrics`] | stock and flow, usage, distributions, the field census |
@@ -53,6 +54,7 @@ pub mod identity;
 pub mod metrics;
 #[doc(hidden)]
 pub mod predict;
+pub mod provider;
 pub mod record;
 pub mod repair;
 #[cfg(feature = "cli")]

@@ -1,11 +1,11 @@
 //! What agents share that keep messages as the Anthropic API has them.
 
+use crate::provider::Api;
 use crate::record::agent::BlockField;
 use crate::record::facts::{BlockKind, Record, flag};
 use crate::record::keys::{Key, key};
 use crate::repair::links::quoted;
 use crate::repair::synthesize::UNKNOWN_OUTCOME;
-use crate::request::Api;
 use crate::rules::messages::Wrong;
 use crate::session::Session;
 
@@ -68,28 +68,17 @@ pub(super) fn misshapen(record: &Record) -> Option<Wrong> {
     (!record.any(flag::ROLE_USER | flag::ROLE_ASSISTANT)).then_some(Wrong::Role)
 }
 
-/// Whose rules judge what is sent to a model of this name: Claude's models are known by it, as providers and gateways
-/// spell it (`us.anthropic.claude-…`).
-pub(super) fn api_of(model: &[u8]) -> Api {
-    let lower = model.to_ascii_lowercase();
-    let claude = memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku");
-    if claude { Api::Anthropic } else { Api::Unknown }
-}
-
 /// Whose rules judge a session's next request: by its provider, and by the last model where it names none. `nameless` is
-/// for a session that names neither.
-pub(super) fn api(session: &Session, nameless: Api) -> Api {
+/// for a session that names neither, `other` for one that names a provider which is not known here.
+pub(super) fn api(session: &Session, nameless: Api, other: Api) -> Api {
     let facts = &session.facts;
     let last = session.chain.adopted.iter().rev().map(|&n| session.record(n));
     let model = last.filter(|r| r.model != 0 && !r.has(flag::SYNTHETIC)).find_map(|r| facts.names.get(r.model));
-    let provider = facts.last_provider.as_deref().or(facts.provider.as_deref()).map(str::to_ascii_lowercase);
-    let Some(provider) = provider else { return model.map_or(nameless, api_of) };
-    let has = |word: &str| provider.contains(word);
-    if has("anthropic") || has("claude") {
-        Api::Anthropic
-    } else if has("bedrock") || has("vertex") {
-        model.map_or(Api::Unknown, api_of)
-    } else {
-        Api::Unknown
+    let Some(provider) = facts.last_provider.as_deref().or(facts.provider.as_deref()) else {
+        return model.map_or(nameless, Api::of_model);
+    };
+    match Api::of_provider(provider, model) {
+        Api::Unknown => other,
+        known => known,
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{Api, Request, Role};
+use super::{Request, Role};
 use crate::chain::agent::Loader;
+use crate::provider::Api;
 use crate::record::facts::{Block, Facts, Record};
 use crate::session::Session;
 
@@ -20,9 +21,6 @@ pub trait Sender: Loader {
 
     /// Whose rules judge the next request of a session.
     fn api(&self, session: &Session) -> Api;
-
-    /// Whose rules judge what is sent to a model of this name.
-    fn api_of(&self, model: &[u8]) -> Api;
 
     /// Whether the session is at its end: nothing of it is ever sent again.
     fn has_ended(&self, session: &Session) -> bool;

@@ -16,20 +16,12 @@ use std::ops::Range;
 
 use agent::Sender;
 
+use crate::provider::Api;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Names, flag};
 use crate::record::{reread, value::Value};
 use crate::session::Session;
 use turns::Merge;
 pub use turns::{IdMap, KeyedHasher, Role, Row};
-
-/// Whose rules the next request is judged by.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Api {
-    /// Anthropic's, directly or through a cloud that hands them through.
-    Anthropic,
-    /// Another provider: its rules are not known here.
-    Unknown,
-}
 
 /// Why the agent leaves something out. The order is that of its own passes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -9,10 +9,11 @@ use super::store::agent::Stored;
 use super::tools::{Held, Split, Tools};
 use super::{Collector, Context};
 use crate::finding::{Finding, Rule, Severity};
+use crate::provider::Api;
 use crate::record::agent::Cut;
 use crate::record::facts::{Block, Record};
+use crate::request::Request;
 use crate::request::pairing::{Answer, Call, Pairing};
-use crate::request::{Api, Request};
 use crate::session::Session;
 use crate::text::Text;
 

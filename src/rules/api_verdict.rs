@@ -1,16 +1,18 @@
 //! What the API rules (T, M) share: how much a defect weighs in the next request, in which order findings are kept, and
 //! the API verdict made of them.
 //!
-//! **How a provider is judged.** Anthropic's rules are known here. For another provider a defect is a warning and the
-//! verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong together as an agent's
-//! own integrity check has it, because that check runs on every history that the agent loads. So a history that is not
-//! intact after its cleaning is `refused`, one that was mended by the cleaning is `healed`, and all that depends on the
-//! provider (order, repeated ids, content) leaves the verdict `unknown`.
+//! **How a provider is judged.** Anthropic's rules are known here. Of providers that speak OpenAI's protocol one rule is
+//! known: calls and results come in pairs. `ok` says of them that the pairs are whole. For any other provider a defect is a
+//! warning and the verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong
+//! together as an agent's own integrity check has it, because that check runs on every history that the agent loads. So a
+//! history that is not intact after its cleaning is `refused`, and one that the cleaning repairs is `healed`.
 
+use super::tools::{DANGLING_TOOL_RESULT, ORPHAN_TOOL_USE};
 use super::{Collector, Context};
 pub use crate::finding::Weight;
 use crate::finding::{Family, Finding, Place, Rule, Severity};
-use crate::request::{Api, WHOLE};
+use crate::provider::Api;
+use crate::request::WHOLE;
 use crate::verdict::{ApiVerdict, ResumeVerdict};
 
 impl Weight {
@@ -19,14 +21,20 @@ impl Weight {
         if left_out { Weight::Healed } else { Weight::Refused }
     }
 
-    fn severity(self, api: Api) -> Severity {
+    fn severity(self, api: Api, rule: &Rule) -> Severity {
         match self {
             Weight::Noted | Weight::InFlight => Severity::Info,
             Weight::Warned | Weight::Healed => Severity::Warning,
-            Weight::Refused if api == Api::Unknown => Severity::Warning,
+            Weight::Refused if !knows(api, rule) => Severity::Warning,
             Weight::Refused | Weight::Breaks => Severity::Error,
         }
     }
+}
+
+/// Whether it is known that this provider refuses what breaks the rule.
+fn knows(api: Api, rule: &Rule) -> bool {
+    let of_pairs = || *rule == ORPHAN_TOOL_USE || *rule == DANGLING_TOOL_RESULT;
+    api == Api::Anthropic || api.pairs() && of_pairs()
 }
 
 /// What an agent does with a defect.
@@ -108,7 +116,8 @@ pub(super) fn emit(
         if place.0 != case.record {
             place = (case.record, context.place(case.record));
         }
-        let mut finding = case.rule.at(place.1.clone()).severity(case.weight.severity(api)).weighs(case.weight);
+        let mut finding =
+            case.rule.at(place.1.clone()).severity(case.weight.severity(api, case.rule)).weighs(case.weight);
         if case.block != WHOLE {
             let blocks = context.request.blocks(&context.session.facts, case.record);
             let index = blocks.get(case.block as usize).map_or(case.block, |b| u32::from(b.index));
@@ -123,19 +132,20 @@ pub(super) fn emit(
 }
 
 /// The sentence about what the agent does.
-pub(super) fn effect(context: &Context<'_>, does: Does) -> String {
+pub(super) fn effect(context: &Context<'_>, rule: &Rule, does: Does) -> String {
     match does {
         Does::NotSent => context.says("{loader} does not send it"),
         Does::Says(sentence) => context.says(sentence),
         Does::Sends(answer) => {
             let sends = context.says(context.agent.words().as_it_stands);
-            match context.request.api {
-                Api::Anthropic => format!("{sends} {answer}"),
-                Api::Unknown => format!("{sends} what this provider answers is not known here"),
-            }
+            let answer = if knows(context.request.api, rule) { answer } else { NOT_KNOWN };
+            format!("{sends} {answer}")
         }
     }
 }
+
+/// What a provider answers whose rules are not known.
+const NOT_KNOWN: &str = "what this provider answers is not known here";
 
 /// The usual answer.
 pub(super) const ANSWERS_400: &str = "the API answers 400 to every prompt";
@@ -147,13 +157,13 @@ pub fn api(context: &Context<'_>, resume: ResumeVerdict, findings: &[Finding]) -
         return (ApiVerdict::NotSent, Vec::new());
     }
     let sent = context.request;
-    let rules = |keep: &dyn Fn(Weight) -> bool| {
-        let mut rules: Vec<&'static Rule> = findings.iter().filter(|f| keep(f.api)).map(|f| f.rule).collect();
+    let rules = |keep: &dyn Fn(&Finding) -> bool| {
+        let mut rules: Vec<&'static Rule> = findings.iter().filter(|f| keep(f)).map(|f| f.rule).collect();
         rules.sort_unstable();
         rules.dedup();
         rules
     };
-    let refused = rules(&|weight| weight.severity(sent.api) == Severity::Error);
+    let refused = rules(&|f| f.api.severity(sent.api, f.rule) == Severity::Error);
     if sent.ended {
         return (ApiVerdict::Ok, Vec::new());
     }
@@ -161,18 +171,18 @@ pub fn api(context: &Context<'_>, resume: ResumeVerdict, findings: &[Finding]) -
     if !refused.is_empty() || torn {
         return (ApiVerdict::Refused, refused);
     }
-    let in_flight = rules(&|weight| weight == Weight::InFlight);
+    let in_flight = rules(&|f| f.api == Weight::InFlight);
     if !in_flight.is_empty() {
         return (ApiVerdict::InFlight, in_flight);
     }
-    let healed = rules(&|weight| weight == Weight::Healed);
+    let healed = rules(&|f| f.api == Weight::Healed);
     let of_tools = |rule: &&'static Rule| rule.family() == Family::Tools;
     let pairs = context.agent.mends_pairs(sent, healed.iter().any(of_tools));
     match sent.api {
         Api::Anthropic if !healed.is_empty() => (ApiVerdict::Healed, healed),
-        Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(of_tools).collect()),
+        Api::OpenAi | Api::Unknown if pairs => (ApiVerdict::Healed, healed.into_iter().filter(of_tools).collect()),
         _ if sent.rows.is_empty() => (ApiVerdict::Ok, Vec::new()),
-        Api::Anthropic => (ApiVerdict::Ok, Vec::new()),
+        Api::Anthropic | Api::OpenAi => (ApiVerdict::Ok, Vec::new()),
         Api::Unknown => (ApiVerdict::Unknown, Vec::new()),
     }
 }

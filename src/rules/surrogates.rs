@@ -6,8 +6,9 @@ use std::ops::Range;
 use super::Context;
 use super::api_verdict::HEALED;
 use crate::finding::{Finding, Severity, Weight};
+use crate::provider::Api;
 use crate::record::facts::Defect;
-use crate::request::{Api, content_span};
+use crate::request::content_span;
 use crate::session::Session;
 
 /// Where the content of a record stands: asked for once for all defects of that record.
@@ -41,7 +42,7 @@ impl Contents {
             Api::Anthropic => {
                 finding.effect(format!("{loader} reads it and sends it; the API answers 400 to every prompt"))
             }
-            Api::Unknown => finding
+            Api::OpenAi | Api::Unknown => finding
                 .severity(Severity::Warning)
                 .effect(format!("{loader} reads it and sends it; what this provider answers is not known here")),
         }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::{Claude, load};
 use crate::agents::wire;
+use crate::provider::Api;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, interruption};
+use crate::request::{Request, Role, interruption};
 use crate::session::{Session, Shape};
 
 impl Sender for Claude {
@@ -42,11 +43,7 @@ impl Sender for Claude {
 
     /// Its records never name a provider, and its own is Anthropic.
     fn api(&self, session: &Session) -> Api {
-        wire::api(session, Api::Anthropic)
-    }
-
-    fn api_of(&self, model: &[u8]) -> Api {
-        wire::api_of(model)
+        wire::api(session, Api::Anthropic, Api::Unknown)
     }
 
     fn has_ended(&self, _session: &Session) -> bool {

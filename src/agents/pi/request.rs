@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use super::Pi;
 use crate::agents::wire;
 use crate::chain::Mode;
+use crate::provider::Api;
 use crate::record::facts::{Block, Facts, Kind, Record, flag};
 use crate::record::read::{At, RecordReader};
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role, interruption};
+use crate::request::{Request, Role, interruption};
 use crate::session::Session;
 
 impl Sender for Pi {
@@ -35,11 +36,7 @@ impl Sender for Pi {
     }
 
     fn api(&self, session: &Session) -> Api {
-        wire::api(session, Api::Unknown)
-    }
-
-    fn api_of(&self, model: &[u8]) -> Api {
-        wire::api_of(model)
+        wire::api(session, Api::Unknown, Api::Unknown)
     }
 
     fn has_ended(&self, _session: &Session) -> bool {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::{Sid, clean};
 use crate::agents::wire;
+use crate::provider::Api;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
 use crate::request::agent::Sender;
-use crate::request::{Api, Request, Role};
+use crate::request::{Request, Role};
 use crate::session::{Session, Shape};
 
 impl Sender for Sid {
@@ -30,11 +31,7 @@ impl Sender for Sid {
     }
 
     fn api(&self, session: &Session) -> Api {
-        wire::api(session, Api::Unknown)
-    }
-
-    fn api_of(&self, model: &[u8]) -> Api {
-        wire::api_of(model)
+        wire::api(session, Api::Unknown, Api::OpenAi)
     }
 
     /// Of a subagent's transcript: that it reached its end mark.

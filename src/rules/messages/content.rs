@@ -212,7 +212,7 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         (Weight::Noted, _) => Does::NotSent,
         _ => case.does,
     };
-    finding.effect(effect(context, does))
+    finding.effect(effect(context, case.rule, does))
 }
 
 /// Whether a response only thinks.

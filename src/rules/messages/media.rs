@@ -67,5 +67,5 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         finding = finding.fact("bytes", defect.length);
     }
     let noted = case.weight == Weight::Noted && case.rule != &TOOL_REFERENCE;
-    finding.effect(effect(context, if noted { Does::NotSent } else { case.does }))
+    finding.effect(effect(context, case.rule, if noted { Does::NotSent } else { case.does }))
 }

@@ -42,7 +42,7 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     api_verdict::emit(context, cases, found, |case, finding, _| {
         let is_of = |rules: &[&Rule]| rules.contains(&case.rule);
         if is_of(context.agent.rules()) {
-            context.agent.tell(context, case, finding.effect(api_verdict::effect(context, case.does)))
+            context.agent.tell(context, case, finding.effect(api_verdict::effect(context, case.rule, case.does)))
         } else if is_of(thinking::RULES) {
             thinking::word(context, case, finding)
         } else if is_of(media::RULES) {

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use super::content::{Turns, blocks_of, is_cut_off, is_response, only_thinks};
 use super::{BAD_SIGNATURE, THINKING_MISPLACED, THINKING_ONLY};
 use crate::finding::{Finding, Rule};
+use crate::provider::Api;
 use crate::record::facts::{BlockKind, block};
-use crate::request::{Api, CleanupPass, WHOLE, is_thinking};
+use crate::request::{CleanupPass, WHOLE, is_thinking};
 use crate::rules::Context;
 use crate::rules::api_verdict::{Case, Does, REFUSED, Treatment, Weight, effect, healed};
 
@@ -63,7 +64,7 @@ fn signature(context: &Context<'_>, n: u32, flags: u8, current: u16, fate: Optio
     let session = context.session;
     let model = session.record(n).model;
     let signs = match session.facts.names.get(model) {
-        Some(name) => context.request.agent.api_of(name) == Api::Anthropic,
+        Some(name) => Api::of_model(name) == Api::Anthropic,
         None => context.request.api == Api::Anthropic,
     };
     if signs {
@@ -96,5 +97,5 @@ pub(super) fn word(context: &Context<'_>, case: &Case, finding: Finding) -> Find
         _ if context.request.ended => Does::NotSent,
         _ => case.does,
     };
-    finding.effect(effect(context, does))
+    finding.effect(effect(context, case.rule, does))
 }

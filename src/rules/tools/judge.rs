@@ -280,7 +280,7 @@ fn effect(context: &Context<'_>, case: &Case) -> String {
         Weight::InFlight => {
             context.says("the tool is running, or its result is being written; {loader} has nothing to send yet")
         }
-        Weight::Noted => api_verdict::effect(context, Does::NotSent),
-        _ => api_verdict::effect(context, case.does),
+        Weight::Noted => api_verdict::effect(context, case.rule, Does::NotSent),
+        _ => api_verdict::effect(context, case.rule, case.does),
     }
 }

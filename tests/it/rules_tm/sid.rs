@@ -7,7 +7,7 @@ use sid_audit::agents::SID;
 use sid_audit::request::tail;
 use sid_audit::request::{CleanupPass, Interruption};
 use sid_audit::session::Shape;
-use sid_audit::verdict::ApiVerdict::{Healed, Ok as Fine, Refused, Unknown};
+use sid_audit::verdict::ApiVerdict::{Healed, Ok as Fine, Refused};
 
 fn start(provider: &str) -> Lines {
     Lines::default().start(provider).sid("user", json!([text("go")]))
@@ -21,7 +21,7 @@ fn end(lines: Lines) -> Vec<u8> {
 fn healthy_sessions_of_a_known_and_an_unknown_provider() {
     let whole = |p| end(start(p).sid("assistant", json!([call("c", "ls")])).sid("user", json!([result("c")])));
     judge(SID, whole("anthropic")).says(Fine, &[]);
-    judge(SID, whole("demo")).says(Unknown, &[]);
+    judge(SID, whole("demo")).says(Fine, &[]);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_cleaning_itself_leaves_half_a_pair() {
     let call = json!({"type": "tool_use", "name": "ls", "input": {}});
     let answer = json!({"type": "tool_result", "content": "x"});
     let both = |p| end(start(p).sid("assistant", json!([call])).sid("user", json!([answer])));
-    judge(SID, both("demo")).says(Unknown, &["T306 warning@3", "T306 warning@4"]);
+    judge(SID, both("demo")).says(Fine, &["T306 warning@3", "T306 warning@4"]);
     judge(SID, both("anthropic")).says(Healed, &["T306 warning@3", "T306 warning@4"]);
 }
 
@@ -64,7 +64,7 @@ fn order_and_repeats_depend_on_the_provider() {
             .sid("user", json!([result("d")]))
             .sid("assistant", json!([call("d", "ls")])))
     };
-    judge(SID, lines("demo")).says(Unknown, &["T303 warning@3", "T304 warning@4", "T305 warning@5"]);
+    judge(SID, lines("demo")).says(Fine, &["T303 warning@3", "T304 warning@4", "T305 warning@5"]);
     judge(SID, lines("anthropic")).says(Refused, &["T303 error@3", "T304 error@4", "T305 error@5"]);
 }
 
@@ -77,7 +77,7 @@ fn an_id_called_again_in_a_later_turn() {
             .sid("assistant", json!([call("c", "ls")]))
             .sid("user", json!([result("c")])))
     };
-    judge(SID, lines("kimi")).says(Unknown, &[]);
+    judge(SID, lines("kimi")).says(Fine, &[]);
     judge(SID, lines("anthropic")).says(Refused, &["T303 error@5"]);
 }
 
@@ -86,7 +86,7 @@ fn messages_that_the_cleaning_drops() {
     let judged = judge(SID, end(start("anthropic").sid("assistant", json!([thinking("hm")]))));
     judged.says(Healed, &["M404 warning@3"]);
     judge(SID, end(start("anthropic").sid("assistant", json!([])))).says(Healed, &["M403 warning@3"]);
-    judge(SID, end(start("demo").sid("assistant", json!([])))).says(Unknown, &["M403 warning@3"]);
+    judge(SID, end(start("demo").sid("assistant", json!([])))).says(Fine, &["M403 warning@3"]);
     judge(SID, end(start("anthropic").sid("assistant", json!([text(" ")])))).says(Refused, &["M402 error@3"]);
     let limit = json!({"type": "assistant_message", "stopReason": "max_tokens",
         "message": {"role": "assistant", "content": [thinking("hm")]}});
