@@ -212,7 +212,7 @@ fn untried(
     for rule in open(findings, &examined.session.path) {
         for nearest in [false, true] {
             let ask = Ask { up_to: Fix::Content, nearest, leaf: None, touch: false };
-            let ways = plan::ways(&Job { examined, agent, rule, findings, options: &ask.options(options) })?;
+            let ways = plan::ways(&Job { examined, agent, rule, findings, options: &ask.options(options), made: &[] })?;
             let Some(way) = ways.first() else { continue };
             let class = way.iter().map(|edit| edit.class).max().unwrap_or(Fix::Links);
             let nearest = way.iter().any(|edit| edit.evidence == Some(Evidence::Nearest));

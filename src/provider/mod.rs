@@ -1,5 +1,7 @@
 //! What a provider's API takes: whose rules judge a request, and what is known of them.
 
+pub mod refusal;
+
 /// Whose rules the next request is judged by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Api {

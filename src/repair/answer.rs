@@ -8,7 +8,7 @@ use std::io;
 use super::agent::Writer;
 use super::checkpoints::{self, IndexJob};
 use super::edit::{Action, Edit};
-use super::plan::Options;
+use super::plan::{Options, Planned};
 use super::text::Splice;
 use super::{bytes, content, leaf, links};
 use crate::finding::{Finding, Fix, Rule, Severity};
@@ -32,6 +32,8 @@ pub struct Job<'a> {
     pub findings: &'a [Finding],
     /// What a repair may do.
     pub options: &'a Options,
+    /// The edits that the plan has so far.
+    pub made: &'a [Planned],
 }
 
 impl<'a> Job<'a> {
@@ -144,6 +146,7 @@ pub static ANSWERS: &[Answer] = &[
     Answer::new(&messages::UNSUPPORTED_MEDIA, content::media),
     Answer::new(&messages::BROKEN_DOCUMENT, content::media),
     Answer::new(&messages::WRONG_SHAPE, content::shapes),
+    Answer::new(&messages::REQUEST_REFUSED, content::refusals),
     Answer::index(&UNREADABLE_INDEX, checkpoints::salvage),
     Answer::index(&STALE_LATEST_FULL, checkpoints::lookup),
     Answer::index(&ID_COUNTER_BEHIND, checkpoints::counter),

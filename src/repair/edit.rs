@@ -37,6 +37,8 @@ pub enum Action {
     RemoveBlock,
     /// A content block is replaced.
     ReplaceBlock,
+    /// A record is marked as seen by a repair.
+    Mark,
     /// A record is put in.
     InsertRecord,
     /// An index that broke off ends behind its last whole snapshot.
@@ -66,6 +68,7 @@ impl Action {
             Action::DropRecord => "drop record",
             Action::RemoveBlock => "remove block",
             Action::ReplaceBlock => "replace block",
+            Action::Mark => "mark record",
             Action::InsertRecord => "insert record",
             Action::Salvage => "salvage",
             Action::RemoveElement => "remove element",

@@ -3,6 +3,7 @@
 //! Rules are answered one after the other, bytes first, then links, then content, and again from the start as long as
 //! something changes: a split line shows the record that a link needed. Each step is judged by reading the result.
 
+use std::collections::HashSet;
 use std::io;
 
 use super::agent::Writer;
@@ -81,6 +82,8 @@ pub struct State {
     pub findings: Vec<Finding>,
     /// The messages that come back, in order.
     pub(super) messages: Vec<Back>,
+    /// The records of the next request.
+    sent: HashSet<Id>,
     /// Whether the loader brings nothing back, or fails.
     pub(super) refused: bool,
     /// The id that a running agent would append to.
@@ -154,6 +157,7 @@ struct Stage {
 /// What steps are made with.
 struct Planner<'a> {
     agent: &'static dyn Writer,
+    before: &'a State,
     options: &'a Options,
     meter: &'a Meter,
 }
@@ -173,7 +177,7 @@ pub fn plan(examined: Examined, agent: &'static dyn Writer, options: &Options, m
         // What can be read of lost pointers goes with the damage: a repair of the result reads what is there then.
         options.relink.legible = links::legible(&now.examined.session);
         let steps = now.edits.len();
-        taken_back = Planner { agent, options: &options, meter }.settle(&mut now)?;
+        taken_back = Planner { agent, before: &before, options: &options, meter }.settle(&mut now)?;
         if now.edits.len() == steps {
             break;
         }
@@ -219,7 +223,10 @@ impl Planner<'_> {
     /// some places that goes further; that takes that class.
     fn ways(&self, now: &Stage, answer: &Answer) -> io::Result<Vec<Way>> {
         let (examined, findings, rule) = (&now.examined, &*now.state.findings, answer.rule);
-        let mut ways = made(answer, &Job { examined, agent: self.agent, rule, findings, options: self.options })?;
+        let mut ways = made(
+            answer,
+            &Job { examined, agent: self.agent, rule, findings, options: self.options, made: &now.edits },
+        )?;
         ways.retain(|way| way.iter().all(|e| e.class <= self.options.up_to));
         Ok(ways)
     }
@@ -292,8 +299,8 @@ impl Planner<'_> {
         let splices: Vec<Splice> = way.iter().flat_map(|e| e.splices.iter().cloned()).collect();
         let text = now.text.spliced(&splices);
         let Session { path, shape, .. } = &now.examined.session;
-        let examined = Examined::read(path.clone(), text.source(), self.agent, *shape, self.meter)?;
-        let state = state(&examined, self.options);
+        let mut examined = Examined::read(path.clone(), text.source(), self.agent, *shape, self.meter)?;
+        let state = state_after(&mut examined, self.before, self.options);
         let (mut edits, mut quarantined) = (now.edits.clone(), now.quarantined.clone());
         for edit in way {
             // What an earlier step put in is no part of the file.
@@ -334,7 +341,15 @@ pub fn state(examined: &Examined, options: &Options) -> State {
         .filter(|r| r.has(flag::ID_STRING))
         .map(|r| r.id)
         .unwrap_or_default();
-    State { resume, mode: session.chain.mode, api, api_rules, findings, messages, refused, tail }
+    let sent = examined.request.rows.iter().map(|row| session.record(row.record).id).collect();
+    State { resume, mode: session.chain.mode, api, api_rules, findings, messages, sent, refused, tail }
+}
+
+/// How a session is after a repair. What is only now in its next request has no answer that speaks for it.
+pub(super) fn state_after(examined: &mut Examined, before: &State, options: &Options) -> State {
+    let Examined { session, request, .. } = &mut *examined;
+    request.doubt(|n| before.sent.contains(&session.record(n).id));
+    state(examined, options)
 }
 
 /// The ways in which a rule can be answered in a session; the first that makes nothing worse is taken.

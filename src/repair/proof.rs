@@ -8,7 +8,7 @@ use std::io;
 
 use super::agent::Writer;
 use super::leaf;
-use super::plan::{self, Options, State, state};
+use super::plan::{self, Options, State, state, state_after};
 use super::text::Text;
 use super::worse::{About, Bound, Seen, emptied, grown, tail_gone, worse};
 use crate::finding::{Finding, Rule, codes};
@@ -56,13 +56,13 @@ pub struct StoreRules<'a> {
 /// When the bytes cannot be read again.
 pub fn repaired(
     promise: &Promise<'_>,
-    result: Examined,
+    mut result: Examined,
     agent: &'static dyn Writer,
     options: &Options,
     store: Option<StoreRules<'_>>,
     meter: &Meter,
 ) -> io::Result<Wrong> {
-    let then = state(&result, options);
+    let then = state_after(&mut result, promise.before, options);
     let mut wrong = differences(promise.after, &then);
     let base = Text::new(promise.text.base());
     let bound = promise.bound.or_decided(leaf::uses(&result.session, &options.relink));

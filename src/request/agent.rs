@@ -22,6 +22,9 @@ pub trait Sender: Loader {
     /// Whose rules judge the next request of a session.
     fn api(&self, session: &Session) -> Api;
 
+    /// Whose model answered in a record; none where it is no answer of a model (a notice of the client, a failed turn).
+    fn answered_by(&self, session: &Session, record: u32) -> Option<Api>;
+
     /// Whether the session is at its end: nothing of it is ever sent again.
     fn has_ended(&self, session: &Session) -> bool;
 

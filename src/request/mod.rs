@@ -148,6 +148,16 @@ pub struct Request {
     edited: HashMap<u32, Vec<Block>>,
     /// One bit a record: whether something of it is sent.
     reaches: Vec<u64>,
+    /// The last answer of a model of this provider: what stands above it was accepted.
+    witness: Option<Witness>,
+}
+
+/// An answer that proves that the request before it was accepted.
+#[derive(Debug)]
+struct Witness {
+    record: u32,
+    /// One bit a record: whether it was in that request.
+    accepted: Vec<u64>,
 }
 
 impl Request {
@@ -167,6 +177,7 @@ impl Request {
             ended: agent.has_ended(session),
             edited: HashMap::new(),
             reaches: Vec::new(),
+            witness: None,
         };
         if session.chain.refusal.is_some() {
             return sent;
@@ -181,6 +192,7 @@ impl Request {
         (sent.rows, sent.split, sent.resumed) = merge.finish(|n| session.record(n).group());
         agent.clean(session, &mut sent);
         sent.mark(session.facts.records.len());
+        sent.witness = sent.last_answer(session);
         sent
     }
 
@@ -209,6 +221,40 @@ impl Request {
             }
         }
         self.reaches = reaches;
+    }
+
+    /// The last answer of a model of the provider that comes next. What it answered is all that stands above its response:
+    /// on one path, without a break, after the agent's own window.
+    fn last_answer(&self, session: &Session) -> Option<Witness> {
+        let last = self.rows.iter().rev().find(|row| {
+            self.is_answer(session, row.record) && self.agent.answered_by(session, row.record) == Some(self.api)
+        })?;
+        let mut accepted = vec![0_u64; session.facts.records.len() / 64 + 1];
+        for row in self.rows.iter().take_while(|row| row.turn < last.turn) {
+            accepted[row.record as usize / 64] |= 1 << (row.record % 64);
+        }
+        Some(Witness { record: last.record, accepted })
+    }
+
+    /// Takes the witness from all records but these: what a repair brings back was never in a request that was answered.
+    pub fn doubt(&mut self, keeps: impl Fn(u32) -> bool) {
+        let Some(witness) = &mut self.witness else { return };
+        for row in self.rows.iter().filter(|row| !keeps(row.record)) {
+            witness.accepted[row.record as usize / 64] &= !(1 << (row.record % 64));
+        }
+    }
+
+    /// Whether the record is an answer of a model.
+    pub fn is_answer(&self, session: &Session, record: u32) -> bool {
+        let is_model = matches!(self.role(session, record), Role::Model(_));
+        is_model && self.agent.answered_by(session, record).is_some()
+    }
+
+    /// The answer of a model that proves that the record was accepted as it stands: the record of that answer.
+    pub fn accepted(&self, record: u32) -> Option<u32> {
+        let witness = self.witness.as_ref()?;
+        let word = witness.accepted.get(record as usize / 64)?;
+        (word >> (record % 64) & 1 == 1).then_some(witness.record)
     }
 
     /// Whether something of the record is sent. False where the loader or the agent's own cleaning gives up.

@@ -163,6 +163,9 @@ pub trait Messages {
     /// Adds what a finding of its own about messages tells beside the effect.
     fn tell(&self, context: &Context<'_>, case: &Case, finding: Finding) -> Finding;
 
+    /// The status by which the provider refused the request itself, if the record keeps such an answer.
+    fn refusal(&self, session: &Session, record: u32) -> Option<u16>;
+
     /// A message without content, or an empty or blank text. `dropped`: its cleaning leaves it out.
     fn void(&self, record: &Record, blank: bool, dropped: bool) -> Treatment;
 

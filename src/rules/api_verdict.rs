@@ -7,6 +7,7 @@
 //! together as an agent's own integrity check has it, because that check runs on every history that the agent loads. So a
 //! history that is not intact after its cleaning is `refused`, and one that the cleaning repairs is `healed`.
 
+use super::messages::REQUEST_REFUSED;
 use super::tools::{DANGLING_TOOL_RESULT, ORPHAN_TOOL_USE};
 use super::{Collector, Context};
 pub use crate::finding::Weight;
@@ -34,7 +35,7 @@ impl Weight {
 /// Whether it is known that this provider refuses what breaks the rule.
 fn knows(api: Api, rule: &Rule) -> bool {
     let of_pairs = || *rule == ORPHAN_TOOL_USE || *rule == DANGLING_TOOL_RESULT;
-    api == Api::Anthropic || api.pairs() && of_pairs()
+    api == Api::Anthropic || *rule == REQUEST_REFUSED || api.pairs() && of_pairs()
 }
 
 /// What an agent does with a defect.
@@ -77,12 +78,14 @@ pub struct Case {
     pub block: u32,
     /// Whatever the rule keeps for its words.
     pub detail: u32,
+    /// The answer that proves that it was accepted.
+    accepted: Option<u32>,
 }
 
 impl Case {
     /// A case without a detail.
     pub fn new(rule: &'static Rule, (weight, does): Treatment, record: u32, block: u32) -> Case {
-        Case { rule, weight, does, record, block, detail: u32::MAX }
+        Case { rule, weight, does, record, block, detail: u32::MAX, accepted: None }
     }
 
     /// The same case with a detail.
@@ -106,6 +109,14 @@ pub(super) fn emit(
         // What is never sent again is nothing to the API.
         cases.iter_mut().for_each(|c| c.weight = Weight::Noted);
     }
+    for case in &mut cases {
+        if matches!(case.weight, Weight::Refused | Weight::Warned) {
+            case.accepted = context.request.accepted(case.record);
+        }
+        if case.accepted.is_some() {
+            case.weight = Weight::Noted;
+        }
+    }
     cases.sort_by_key(|c| (c.rule.code, std::cmp::Reverse(c.weight)));
     // One record may have tens of thousands of cases; its place is read once.
     let mut place = (u32::MAX, Place::default());
@@ -127,7 +138,13 @@ pub(super) fn emit(
             finding = finding.fact(HEALED.0, HEALED.1);
         }
         let finding = word(case, finding, found);
-        found.add(finding);
+        found.add(match case.accepted {
+            // What an answer proves is no error, whatever the rules say.
+            Some(answer) => finding
+                .fact("answered_at_line", context.session.record(answer).line)
+                .effect("the API accepted it: a model answered after it"),
+            None => finding,
+        });
     }
 }
 

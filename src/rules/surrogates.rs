@@ -37,6 +37,11 @@ impl Contents {
                 .weighs(Weight::Healed)
                 .fact(HEALED.0, HEALED.1);
         }
+        if context.request.accepted(d.record).is_some() {
+            return finding.severity(Severity::Warning).effect(format!(
+                "{loader} reads it and sent it, and a model answered after it; strict readers refuse the line"
+            ));
+        }
         let finding = finding.weighs(Weight::Refused);
         match context.request.api {
             Api::Anthropic => {

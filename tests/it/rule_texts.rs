@@ -103,6 +103,7 @@ fn words_for(action: &str) -> &'static [&'static str] {
         "drop record" => &["quarantine", "remove", "record", "drop", "leave", "take"],
         "remove block" => &["remove", "drop", "leave", "take", "block"],
         "replace block" => &["replace", "sets", "becomes", "text", "id", "change", "put"],
+        "mark record" => &["mark"],
         "insert record" => &["add", "insert", "put", "result", "header", "makes"],
         "salvage" => &["salvage", "keep", "whole", "read"],
         "remove element" => &["remove", "drop", "leave", "take"],

@@ -46,6 +46,12 @@ impl Sender for Claude {
         wire::api(session, Api::Anthropic, Api::Unknown)
     }
 
+    fn answered_by(&self, session: &Session, record: u32) -> Option<Api> {
+        let record = session.record(record);
+        let answer = record.kind == Kind::Assistant && !record.any(flag::API_ERROR | flag::SYNTHETIC | flag::FAILED);
+        answer.then(|| session.facts.names.get(record.model).map_or(Api::Anthropic, Api::of_model))
+    }
+
     fn has_ended(&self, _session: &Session) -> bool {
         false
     }

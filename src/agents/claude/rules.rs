@@ -6,9 +6,11 @@ use super::load::is_visible;
 use super::{Claude, rules_calls, rules_chain};
 use crate::agents::wire;
 use crate::finding::{Finding, Fix, Rule, Severity};
-use crate::provider::Api;
+use crate::provider::{Api, refusal};
 use crate::record::agent::Cut;
 use crate::record::facts::{Block, BlockKind, Kind, Record, flag};
+use crate::record::reread;
+use crate::record::value::Value;
 use crate::request::pairing::{Answer, Call, Pairing};
 use crate::request::{Request, WHOLE, is_thinking};
 use crate::rules::agent::{Calls, Judged, Lines, Links, Messages, Words};
@@ -197,6 +199,10 @@ impl Messages for Claude {
         let session = context.session;
         let tail = made_up_tail(session);
         let Some(&first) = tail.last() else { return };
+        // A notice that the request was refused is evidence, and has a finding of its own.
+        if tail.iter().any(|&n| self.refusal(session, n).is_some()) {
+            return;
+        }
         let replies = tail.iter().any(|&n| !session.record(n).has(flag::API_ERROR));
         let weight = if tail.len() > 1 || replies { Weight::Warned } else { Weight::Noted };
         let shows = Does::Says("{loader} shows it as the last answer; clients go on from it");
@@ -207,6 +213,18 @@ impl Messages for Claude {
     fn tell(&self, context: &Context<'_>, case: &Case, finding: Finding) -> Finding {
         let notice = context.session.record(case.record).has(flag::API_ERROR);
         finding.fact("records", case.detail).fact("kind", if notice { "notice" } else { "reply" })
+    }
+
+    fn refusal(&self, session: &Session, record: u32) -> Option<u16> {
+        let record = session.record(record);
+        if !record.has(flag::API_ERROR) {
+            return None;
+        }
+        let text = reread::text(&session.source, record).ok()?;
+        let record = Value::parse(&text)?;
+        let content = record.at(&["message", "content"])?;
+        let said = content.text().or_else(|| content.items().iter().find_map(|block| block.get("text")?.text()))?;
+        refusal::status(record.get("apiErrorStatus").and_then(|status| status.count()), &said.lossy())
     }
 
     fn void(&self, _: &Record, _: bool, _: bool) -> Treatment {

@@ -39,6 +39,14 @@ impl Sender for Pi {
         wire::api(session, Api::Unknown, Api::Unknown)
     }
 
+    fn answered_by(&self, session: &Session, record: u32) -> Option<Api> {
+        let r = session.record(record);
+        let provider = reread::field(&session.source, r, &["message", "provider"])?;
+        let model = session.facts.names.get(r.model);
+        let provider = provider.lossy();
+        (provider != "openclaw").then(|| Api::of_provider(&provider, model))
+    }
+
     fn has_ended(&self, _session: &Session) -> bool {
         false
     }

@@ -6,7 +6,7 @@ use super::Pi;
 use crate::chain::Refusal;
 use crate::chain::graph::numbered;
 use crate::finding::{Finding, Fix, Rule, Severity};
-use crate::provider::Api;
+use crate::provider::{Api, refusal};
 use crate::record::agent::Cut;
 use crate::record::facts::{Block, BlockKind, Kind, Record, block, flag};
 use crate::record::reread;
@@ -343,6 +343,17 @@ impl Messages for Pi {
 
     fn tell(&self, _: &Context<'_>, _: &Case, finding: Finding) -> Finding {
         finding
+    }
+
+    /// A refusal about a pair says nothing of an agent that takes such pairs out of the request.
+    fn refusal(&self, session: &Session, record: u32) -> Option<u16> {
+        let record = session.record(record);
+        let failed = record.kind == Kind::Assistant && record.has(flag::FAILED);
+        let said = failed.then(|| reread::field(&session.source, record, &["message", "errorMessage"]))??;
+        let said = said.lossy();
+        let of_pairs = said.contains("tool_use_id") || said.contains("`tool_use` ids");
+        let takes_out = self.habits.result_of_failed_turn.0 != Weight::Refused;
+        if of_pairs && takes_out { None } else { refusal::status(None, &said) }
     }
 
     fn void(&self, record: &Record, blank: bool, _: bool) -> Treatment {

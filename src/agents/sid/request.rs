@@ -34,6 +34,11 @@ impl Sender for Sid {
         wire::api(session, Api::Unknown, Api::OpenAi)
     }
 
+    /// A session has one provider.
+    fn answered_by(&self, session: &Session, _: u32) -> Option<Api> {
+        Some(self.api(session))
+    }
+
     /// Of a subagent's transcript: that it reached its end mark.
     fn has_ended(&self, session: &Session) -> bool {
         session.shape == Shape::Sidechain && session.facts.records.iter().any(|r| r.kind == Kind::TranscriptEnd)

@@ -278,6 +278,11 @@ impl Messages for Sid {
         finding
     }
 
+    /// It keeps no errors of the provider.
+    fn refusal(&self, _: &Session, _: u32) -> Option<u16> {
+        None
+    }
+
     fn void(&self, _: &Record, _: bool, dropped: bool) -> Treatment {
         if dropped { DROPPED } else { REFUSED }
     }

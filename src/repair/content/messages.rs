@@ -9,7 +9,7 @@ use super::Targets;
 use super::array::Content;
 use super::lines::drop_records;
 use super::pairs::drop_blocks;
-use crate::finding::Fix;
+use crate::finding::{Family, Fix, Weight};
 use crate::record::facts::{BlockKind, Kind, flag};
 use crate::record::json::Kind as Json;
 use crate::record::media;
@@ -21,7 +21,7 @@ use crate::repair::edit::Action;
 use crate::repair::links::{quoted, set_member};
 use crate::repair::synthesize;
 use crate::repair::text::Splice;
-use crate::rules::messages::rule_of_media;
+use crate::rules::messages::{rule_of_media, unanswered};
 use crate::text::hex;
 
 /// What stands where a message had nothing to say.
@@ -260,4 +260,23 @@ pub(in crate::repair) fn shapes(job: &Job<'_>) -> io::Result<Vec<Way>> {
         );
     }
     or_without(job, edits, &targets)
+}
+
+/// Refusals of a request whose cause this plan repairs get a mark: they say nothing of the request that comes next. One
+/// whose cause is not known stays.
+pub(in crate::repair) fn refusals(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let repaired = job.made.iter().any(|p| matches!(p.edit.rule.family(), Family::Tools | Family::Messages));
+    let causes = job.findings.iter().filter(|f| !f.is(job.rule));
+    if !repaired || causes.into_iter().any(|f| matches!(f.api, Weight::Refused | Weight::Breaks)) {
+        return Ok(Vec::new());
+    }
+    let session = job.session();
+    let mut edits = Vec::new();
+    for (n, _) in unanswered(session, &job.examined.request, job.agent) {
+        let Some(content) = Content::read(session, session.record(n))? else { continue };
+        let splices = content.mark(job.rule).into_iter().collect();
+        let edit = job.edit(Fix::Content, Action::Mark, content.offset, splices);
+        edits.push(edit.reason("a refusal of the request as it was before this repair"));
+    }
+    Ok(vec![edits])
 }

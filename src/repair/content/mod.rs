@@ -19,7 +19,7 @@ pub use array::Content;
 pub use lines::{insert_behind, raw_id};
 pub use messages::without;
 pub(super) use messages::{
-    blank_texts, empty, empty_texts, labels, media, misplaced_thinking, records, shapes, signatures,
+    blank_texts, empty, empty_texts, labels, media, misplaced_thinking, records, refusals, shapes, signatures,
 };
 pub use pairs::Open;
 
@@ -85,8 +85,12 @@ impl Targets {
             (offset < records[n].offset + u64::from(records[n].length).max(1)).then_some(n as u32)
         };
         let mut by_record: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for finding in job.asked().filter(|f| f.severity >= Severity::Warning) {
+        for finding in job.asked() {
             let Some(n) = finding.place.offset.and_then(around) else { continue };
+            // What is neither harmful nor sent stays, even when its code is named.
+            if finding.severity < Severity::Warning && !job.examined.request.reaches(n) {
+                continue;
+            }
             by_record.entry(n).or_default().extend(finding.blocks.iter().map(|&index| index as usize));
         }
         for blocks in by_record.values_mut() {

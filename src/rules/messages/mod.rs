@@ -1,15 +1,17 @@
 //! M: messages. What stands in them besides calls: empty and blank texts, thinking, media, shape; judged, like T, on what
 //! the agent would send. A defect that the agent leaves out is told as such; what stands off the chain is a note.
 //!
-//! `content` looks at texts and shapes, `thinking` at responses that think, `media` at images, documents and references.
+//! `content` looks at texts and shapes, `refused` at what the provider answered, `thinking` at responses that think, `media` at images, documents and references.
 //! Calls and results are `tools`', lone surrogates `lines`'; what only one agent's messages can have is the agent's.
 
 mod content;
 mod media;
+mod refused;
 mod thinking;
 
 pub use content::{Wrong, wrong_block};
 pub use media::rule_of as rule_of_media;
+pub use refused::unanswered;
 
 use super::{Collector, Context, api_verdict};
 use crate::finding::{Fix, Rule, Severity};
@@ -29,6 +31,7 @@ pub static RULES: &[&Rule] = &[
     &BROKEN_DOCUMENT,
     &TOOL_REFERENCE,
     &WRONG_SHAPE,
+    &REQUEST_REFUSED,
 ];
 
 /// Finds them in one session.
@@ -38,11 +41,14 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
     content::judge(context, &turns, &mut cases);
     thinking::judge(context, &turns, &mut cases);
     media::judge(context, &mut cases);
+    refused::judge(context, &mut cases);
     context.agent.check_messages(context, &mut cases);
     api_verdict::emit(context, cases, found, |case, finding, _| {
         let is_of = |rules: &[&Rule]| rules.contains(&case.rule);
         if is_of(context.agent.rules()) {
             context.agent.tell(context, case, finding.effect(api_verdict::effect(context, case.rule, case.does)))
+        } else if case.rule == &REQUEST_REFUSED {
+            refused::word(case, finding)
         } else if is_of(thinking::RULES) {
             thinking::word(context, case, finding)
         } else if is_of(media::RULES) {
@@ -108,6 +114,9 @@ pub(crate) static BROKEN_DOCUMENT: Rule =
 
 pub(crate) static TOOL_REFERENCE: Rule =
     Rule { code: "M412", name: "tool-reference", severity: Severity::Info, fix: None, since: "0.1.0" };
+
+pub(crate) static REQUEST_REFUSED: Rule =
+    Rule { code: "M417", name: "request-refused", severity: Severity::Error, fix: Some(Fix::Content), since: "0.2.0" };
 
 pub(crate) static WRONG_SHAPE: Rule =
     Rule { code: "M414", name: "wrong-shape", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };

@@ -12,6 +12,7 @@ mod pi;
 mod predict;
 mod sid;
 mod surrogates;
+mod witness;
 
 use sid_audit::agents;
 use sid_audit::finding::{Fact, Finding, Severity};
@@ -22,8 +23,15 @@ use sid_audit::store::Source;
 use sid_audit::store::meter::Meter;
 use sid_audit::verdict::{ApiVerdict, ResumeVerdict};
 
-/// A session from bytes.
+/// A session from bytes, whose answers prove nothing: what the rules say by themselves.
 fn session(agent_id: AgentId, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
+    let mut session = witnessed(agent_id, shape, bytes);
+    session.request.doubt(|_| false);
+    session
+}
+
+/// A session from bytes.
+fn witnessed(agent_id: AgentId, shape: Shape, bytes: impl Into<Vec<u8>>) -> Examined {
     let (source, agent) = (Source::from_bytes(bytes), agents::reader(agent_id, shape));
     Examined::read("x.jsonl".into(), source, agent, shape, &Meter::default()).unwrap()
 }
