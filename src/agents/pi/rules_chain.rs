@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::chain::shape::NOWHERE;
-use crate::finding::{Fact, Fix, Loss, Rule, Severity};
+use crate::finding::{Fact, Fix, Rule, Severity};
 use crate::record::facts::{Kind, Record, flag};
 use crate::record::reread;
 use crate::record::value::Value;
@@ -56,7 +56,7 @@ fn stray_leaf(view: &View<'_>, found: &mut Collector) {
     let loader = view.context.loader();
     let mut finding = STRAY_LEAF
         .at(view.context.place(leaf))
-        .loses(Loss::Some)
+        .hides(back)
         .effect(format!(
             "{loader} takes this row for the leaf: {} of {} come back, and the row itself says nothing",
             chain.messages.len(),
@@ -137,12 +137,19 @@ fn unversioned(agent: &Pi, view: &View<'_>, found: &mut Collector) {
     let Some(header) = load::header_below_title(&facts.records) else { return };
     let effect = "{loader} takes it for version 1 when it opens it: every entry gets a new id in file order, branches \
                   become one history, and a compaction keeps nothing";
-    found.add(
-        UNVERSIONED_TREE
-            .at(view.context.place(header))
-            .effect(view.context.says(effect))
-            .fact("stated", facts.version.as_deref().unwrap_or("none")),
-    );
+    let finding = UNVERSIONED_TREE
+        .at(view.context.place(header))
+        .effect(view.context.says(effect))
+        .fact("stated", facts.version.as_deref().unwrap_or("none"));
+    // What the compaction would keep by its id is gone; without one all branches come back at once.
+    let by_ids = facts
+        .records
+        .iter()
+        .rposition(|r| r.has(flag::ID_STRING))
+        .map(|n| n as u32)
+        .map(|leaf| session.agent.load_from(facts, &session.graph, leaf));
+    let by_ids = by_ids.map_or(0, |chain| chain.messages.len());
+    found.add(if by_ids > session.chain.messages.len() { finding.hides(by_ids) } else { finding });
 }
 
 #[cfg(test)]
