@@ -45,7 +45,7 @@ impl Api {
     pub fn of_model(model: &[u8]) -> Api {
         let lower = model.to_ascii_lowercase();
         let claude =
-            memchr::memmem::find(&lower, b"claude").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku");
+            memchr::memmem::find(&lower, b"claude-").is_some() || matches!(&*lower, b"opus" | b"sonnet" | b"haiku");
         if claude { Api::Anthropic } else { Api::Unknown }
     }
 
@@ -53,7 +53,7 @@ impl Api {
     pub fn of_provider(provider: &str, model: Option<&[u8]>) -> Api {
         let provider = provider.to_ascii_lowercase();
         let has = |word: &&str| provider.contains(*word);
-        if ["anthropic", "claude"].iter().any(&has) {
+        if ["anthropic", "claude-"].iter().any(&has) {
             Api::Anthropic
         } else if ["bedrock", "vertex"].iter().any(&has) {
             model.map_or(Api::Unknown, Api::of_model)
