@@ -24,7 +24,7 @@ pub trait Agent: Writer {}
 impl<T: Writer> Agent for T {}
 
 /// Every agent whose sessions are read here, in the order in which they are listed.
-pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW];
+pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::CLAUDE, &pi::PI, &pi::OPENCLAW];
 
 /// sid-code.
 pub const SID: AgentId = sid::home::ID;
