@@ -42,11 +42,16 @@ pub(super) fn parents(source: &Source, facts: &Facts, graph: &Graph) -> Result<O
 
 /// Boundaries that say what they keep: the last copy of each, in the order in which their ids first appear.
 fn in_order_of_appearance(facts: &Facts, graph: &Graph) -> Vec<u32> {
-    let mut seen = std::collections::HashSet::new();
     let keeps = |r: &Record| r.kind == Kind::System && r.has(flag::BOUNDARY | flag::LOOK);
-    let nodes = numbered(&facts.records).filter(|(n, r)| keeps(r) && graph.has(*n, facts));
-    let last = nodes.map(|(n, _)| graph.canonical(n, facts));
-    last.filter(|&n| keeps(&facts.records[n as usize]) && seen.insert(n)).collect()
+    let is_last = |n: u32| graph.has(n, facts) && graph.canonical(n, facts) == n;
+    let nodes = numbered(&facts.records).filter(|(n, r)| keeps(r) && is_last(*n));
+    let mut all: Vec<u32> = nodes.map(|(n, _)| n).collect();
+    if all.len() > 1 {
+        let before: HashMap<u32, u32> = graph.repeats.iter().map(|&(earlier, n)| (n, earlier)).collect();
+        let first = |n: &u32| std::iter::successors(Some(*n), |n| before.get(n).copied()).last();
+        all.sort_by_cached_key(first);
+    }
+    all
 }
 
 /// `preservedMessages`: each under the one before, the first under the anchor, and what hung there under the last.

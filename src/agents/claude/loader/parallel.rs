@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
-use crate::chain::graph::{Graph, MISSING, numbered};
+use crate::chain::graph::{Graph, MISSING, NO_PARENT, numbered};
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
 use crate::record::reread;
 use crate::record::value::Value;
@@ -271,9 +271,12 @@ impl<'a> Repair<'a> {
     /// A user record with a parent and at least one result.
     fn is_result(&self, n: u32) -> bool {
         let record = &self.facts.records[n as usize];
+        let has_parent = match self.times {
+            Some(_) => self.graph.parent[n as usize] != NO_PARENT,
+            None => record.has(flag::PARENT_STRING) && !record.parent.is_none(),
+        };
         record.kind == Kind::User
-            && record.has(flag::PARENT_STRING)
-            && !record.parent.is_none()
+            && has_parent
             && self.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use sha2::{Digest, Sha256};
 
 use super::sdk_npm::{View, is_shown_origin};
-use crate::chain::graph::{MISSING, numbered};
+use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::record::facts::{BlockKind, Id, Kind, Record, flag};
 use crate::record::json::Kind as Json;
 use crate::record::value::Value;
@@ -206,7 +206,9 @@ impl<'a> Queued<'a> {
             _ => return None,
         }
         let is_result = view.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result);
-        if is_result && !record.parent.is_none() || view.look(record, |row| Some(stopped_turn(&row))) == Some(true) {
+        if is_result && view.graph.parent[n as usize] != NO_PARENT
+            || view.look(record, |row| Some(stopped_turn(&row))) == Some(true)
+        {
             return Some(true);
         }
         (!record.any(flag::META | flag::COMPACT_SUMMARY) && !finished).then_some(false)
