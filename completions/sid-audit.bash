@@ -124,7 +124,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -190,7 +190,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -312,7 +312,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -508,7 +508,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -554,7 +554,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -636,7 +636,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)
@@ -682,7 +682,7 @@ _sid__audit() {
                     return 0
                     ;;
                 --agent)
-                    COMPREPLY=($(compgen -W "sid claude pi openclaw" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "sid claude pi openclaw omp" -- "${cur}"))
                     return 0
                     ;;
                 --jobs)

@@ -46,7 +46,8 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l max-per-cod
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand scan" -l select -d 'Report only these findings: codes (L101), family letters (L), names, or ALL' -r
@@ -79,7 +80,8 @@ html\t'one page with a drawing, for a browser'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand chain" -l select -d 'Report only these findings: codes (L101), family letters (L), names, or ALL' -r
@@ -111,7 +113,8 @@ ndjson\t'one line per index'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand checkpoints" -l select -d 'Report only these findings: codes (L101), family letters (L), names, or ALL' -r
@@ -139,7 +142,8 @@ html\t'one page for a browser'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand metrics" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
@@ -175,7 +179,8 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l to -d 'Wi
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand repair" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
@@ -202,7 +207,8 @@ json\t'one document'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand predict" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F
@@ -221,7 +227,8 @@ complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l catalogue
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l agent -d 'Treat the input as sessions of AGENT instead of detecting it' -r -f -a "sid\t'sid-code: `uuid`/`parentUuid`, formats 2.0 and 3.0, whole-file JSON before that'
 claude\t'Claude Code: `uuid`/`parentUuid`, read as the open SDK reads it'
 pi\t'pi: `id`/`parentId`, versions 1 to 3'
-openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'"
+openclaw\t'OpenClaw: pi\'s entries, its own leaf rule'
+omp\t'oh-my-pi: pi\'s entries, a title row first'"
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l jobs -d 'Read this many files at once (default: one per core)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -l now -d 'The time that ages are taken against, as RFC 3339 (default: now)' -r
 complete -c sid-audit -n "__fish_sid_audit_using_subcommand fields" -s o -l output -d 'Write the report to this file (never inside a store; - is standard output)' -r -F

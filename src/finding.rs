@@ -380,6 +380,8 @@ pub struct Finding {
     pub api: Weight,
     /// How much it weighs on the verdict what a resume brings back.
     pub loss: Loss,
+    /// How many messages would be loaded without it, where no recovery of links says so.
+    pub expected: u32,
     /// The parent that is missing.
     pub missing_parent: Option<Text>,
     /// The leaf that another one took the place of.
@@ -411,6 +413,7 @@ impl Rule {
             cause: None,
             api: Weight::Noted,
             loss: Loss::Nothing,
+            expected: 0,
             missing_parent: None,
             left_leaf: None,
             blocks: Vec::new(),
@@ -480,6 +483,13 @@ impl Finding {
     #[must_use]
     pub fn weighs(mut self, weight: Weight) -> Self {
         self.api = weight;
+        self
+    }
+
+    /// The same, where it costs some messages and this many would be loaded without it.
+    #[must_use]
+    pub fn hides(mut self, expected: usize) -> Self {
+        (self.loss, self.expected) = (Loss::Some, u32::try_from(expected).unwrap_or(u32::MAX));
         self
     }
 

@@ -24,7 +24,7 @@ pub trait Agent: Writer {}
 impl<T: Writer> Agent for T {}
 
 /// Every agent whose sessions are read here, in the order in which they are listed.
-pub static ALL: [&dyn Agent; 4] = [&sid::Sid, &claude::CLAUDE, &pi::PI, &pi::OPENCLAW];
+pub static ALL: [&dyn Agent; 5] = [&sid::Sid, &claude::CLAUDE, &pi::PI, &pi::OPENCLAW, &pi::OMP];
 
 /// sid-code.
 pub const SID: AgentId = sid::home::ID;
@@ -34,6 +34,8 @@ pub const CLAUDE: AgentId = claude::home::ID;
 pub const PI: AgentId = pi::PI.id;
 /// OpenClaw.
 pub const OPENCLAW: AgentId = pi::OPENCLAW.id;
+/// oh-my-pi.
+pub const OMP: AgentId = pi::OMP.id;
 
 static IN_STORES: [&dyn Home; ALL.len()] = {
     let mut homes: [&dyn Home; ALL.len()] = [ALL[0]; ALL.len()];

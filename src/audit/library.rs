@@ -10,14 +10,14 @@ use crate::record::reread;
 use crate::request::Request;
 use crate::session::Session;
 use crate::store::meter::Meter;
-use crate::store::{Environment, default_homes, discover};
+use crate::store::{Environment, default_places, discover};
 
 /// Reads every session below these paths and says what is wrong with it. Without paths, the homes of all agents of this
 /// machine. What cannot be read is in [`Scan::errors`]; the rest is reported all the same.
 pub fn scan(paths: &[PathBuf], options: &Options) -> Scan {
     let environment = Environment::of_process(agents::HOMES);
     let homes: Vec<PathBuf> = match paths {
-        [] => default_homes(agents::HOMES, &environment)
+        [] => default_places(agents::HOMES, &environment)
             .into_iter()
             .filter(|home| home.exists)
             .map(|home| home.path)

@@ -156,7 +156,7 @@ pub fn stores(discovery: &Discovery) -> Vec<&Path> {
 }
 
 fn homes_here(environment: &Environment, reading: &Reading) -> Result<Vec<PathBuf>, Failure> {
-    let candidates = store::default_homes(agents::HOMES, environment);
+    let candidates = store::default_places(agents::HOMES, environment);
     let wanted = |home: &&store::HomeCandidate| agents::HOMES.agree(home.agent_id, reading.agent);
     let found: Vec<PathBuf> =
         candidates.iter().filter(wanted).filter(|home| home.exists).map(|home| home.path.clone()).collect();

@@ -152,6 +152,7 @@ fn stopped(out: &mut Out, report: &Report<'_>) -> io::Result<()> {
         "interrupted_prompt" => format!("at a prompt that nobody answered{line}"),
         "interrupted_turn" if stopped.tools.is_empty() => format!("at results that nobody answered{line}"),
         "interrupted_turn" => format!("at the results of {}, which nobody answered{line}", stopped.tools.join(", ")),
+        _ if report.session.chain.messages.is_empty() => "before the first message".to_owned(),
         _ => "at an answer of the model".to_owned(),
     };
     said(out, "by its rule", &format!("{}: {text}", stopped.state))

@@ -17,10 +17,13 @@ pub fn judge(context: &Context<'_>, findings: &[Finding], recovered: Option<&Rec
         Loss::Some => ResumeVerdict::Partial,
         Loss::Nothing => ResumeVerdict::Full,
     };
+    let named = findings.iter().map(|f| f.expected).max().unwrap_or(0);
     let expected = match verdict {
         ResumeVerdict::Full => loaded,
-        _ => mended.max(loaded),
+        _ => mended.max(loaded).max(named),
     };
+    // Where the agent ends before anything can be typed, nothing is loaded, whatever its loader returned.
+    let loaded = if verdict == ResumeVerdict::None { 0 } else { loaded };
     let (cleaned, shown) = context.agent.shown(context).map_or((u32::MAX, u32::MAX), |(n, m)| (count(n), count(m)));
     Resume { verdict, loaded, expected, cleaned, shown, lawful: lawful(context) }
 }

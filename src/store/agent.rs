@@ -76,6 +76,21 @@ pub trait Home: fmt::Debug + Send + Sync {
 
     /// Whether it deletes a session by the time of its file, so that a new time keeps it.
     fn deletes_by_file_time(&self) -> bool;
+
+    /// A file that it keeps beside its sessions, by which they are told from those of agents that write the same records.
+    fn kept_beside(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a transcript of this name was archived: its agent left it there and does not read it.
+    fn is_archived(&self, _name: &[u8]) -> bool {
+        false
+    }
+
+    /// What follows from a database beside its sessions, behind the note that it is not read.
+    fn of_database(&self) -> &'static str {
+        ""
+    }
 }
 
 /// The agents that are known here, handed in from the top.
@@ -103,6 +118,18 @@ impl Homes {
         folder.file_name().is_some_and(|name| self.is_session_id(name.as_encoded_bytes()))
     }
 
+    /// Whether an agent whose records another one made is told by a record of its own.
+    pub(super) fn is_told_apart(self, agent_id: AgentId) -> bool {
+        self.of(agent_id).is_some_and(|home| home.records_of() != agent_id)
+    }
+
+    /// Whose sessions these are in a folder with such files, where the records alone leave a choice.
+    pub(super) fn keeper(self, told: AgentId, has: impl Fn(&str) -> bool) -> AgentId {
+        let mut alike = self.iter().filter(|home| self.agree(home.agent_id(), Some(told)));
+        let keeper = alike.find(|home| home.kept_beside().is_some_and(&has));
+        keeper.filter(|_| !self.is_told_apart(told)).map_or(told, Home::agent_id)
+    }
+
     /// Whether a person who insists on the second agent may mean what is the first one's: they write the same records.
     pub fn agree(self, own: AgentId, insist: Option<AgentId>) -> bool {
         let records = |of| self.of(of).map(Home::records_of);
@@ -119,6 +146,21 @@ pub struct DefaultHome {
     pub tilde: bool,
     /// The folder below the user's home.
     pub below: &'static str,
+    /// Names that it had before, read where they are still there.
+    pub former: &'static [&'static str],
+    /// How the names of further homes begin, one for each profile.
+    pub profiles: Option<&'static str>,
+    /// What may put the sessions elsewhere.
+    pub sessions: Option<SessionFolder>,
+}
+
+/// What may name another folder for an agent's sessions.
+#[derive(Debug)]
+pub struct SessionFolder {
+    /// The variable.
+    pub variable: &'static str,
+    /// The settings in the home, and the key in them.
+    pub settings: (&'static str, &'static str),
 }
 
 /// A name by which an agent's home is known.

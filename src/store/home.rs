@@ -1,7 +1,8 @@
 //! Where the agents keep their stores on this machine, and whether a folder is such a home.
 //!
 //! Three things make a folder a home: its name, the variable that the agent itself would read, or what lies in it. Copies
-//! of stores bear any name, so the content is asked last, with a bounded look. Nothing is read from a file here.
+//! of stores bear any name, so the content is asked last, with a bounded look. Nothing is read from a file here but the
+//! settings that put sessions elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use super::agent::{Home, HomeName, Homes, Look};
 use super::handle::Handle;
 use super::layout::{Layout, Part};
+use super::source::Source;
 use crate::identity::AgentId;
 
 /// What of the process's environment decides where stores lie; given, so that tests need not change the process.
@@ -23,9 +25,10 @@ pub struct Environment {
 impl Environment {
     /// The environment of this process.
     pub fn of_process(homes: Homes) -> Self {
-        let names = homes.iter().filter_map(Home::default_home).map(|home| home.variable);
+        let usual = homes.iter().filter_map(Home::default_home);
+        let names = usual.flat_map(|home| [Some(home.variable), home.sessions.as_ref().map(|s| s.variable)]);
         Environment {
-            variables: names.filter_map(|name| Some((name, std::env::var_os(name)?))).collect(),
+            variables: names.flatten().filter_map(|name| Some((name, std::env::var_os(name)?))).collect(),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         }
     }
@@ -56,16 +59,65 @@ pub struct HomeCandidate {
 /// cannot be meant.
 pub fn default_homes(homes: Homes, env: &Environment) -> Vec<HomeCandidate> {
     let user = env.home.clone().unwrap_or_else(|| PathBuf::from("~"));
-    let candidate = |home: &'static dyn Home| {
-        let usual = home.default_home()?;
+    let candidates = |home: &'static dyn Home| {
+        let Some(usual) = home.default_home() else { return Vec::new() };
         let (path, why) = match env.variable(usual.variable) {
             Some(value) if usual.tilde => (untilde(value, &user), usual.variable),
             Some(value) => (value.to_owned(), usual.variable),
             None => (user.join(usual.below), "default"),
         };
-        Some(HomeCandidate { agent_id: home.agent_id(), exists: path.is_dir(), path, why })
+        let mut paths = vec![path];
+        if why == "default" {
+            paths.extend(usual.former.iter().map(|name| user.join(name)).filter(|former| former.is_dir()));
+            paths.extend(usual.profiles.into_iter().flat_map(|prefix| profiles(&user, prefix)));
+        }
+        let candidate = |path: PathBuf| HomeCandidate { agent_id: home.agent_id(), exists: path.is_dir(), path, why };
+        paths.into_iter().map(candidate).collect()
     };
-    homes.iter().filter_map(candidate).collect()
+    homes.iter().flat_map(candidates).collect()
+}
+
+/// The same, and the folders into which an agent's settings or a variable put its sessions.
+pub fn default_places(homes: Homes, env: &Environment) -> Vec<HomeCandidate> {
+    let mut places = default_homes(homes, env);
+    let elsewhere: Vec<HomeCandidate> = places
+        .iter()
+        .filter_map(|home| {
+            let (path, why) = elsewhere(homes, env, home.agent_id, &home.path)?;
+            Some(HomeCandidate { agent_id: home.agent_id, exists: path.is_dir(), path, why })
+        })
+        .filter(|place| place.exists)
+        .collect();
+    places.extend(elsewhere);
+    places
+}
+
+/// The folder into which a variable, or else the settings in this home, put the agent's sessions, and what names it.
+fn elsewhere(homes: Homes, env: &Environment, agent_id: AgentId, home: &Path) -> Option<(PathBuf, &'static str)> {
+    let sessions = homes.of(agent_id)?.default_home()?.sessions.as_ref()?;
+    let user = env.home.clone().unwrap_or_else(|| PathBuf::from("~"));
+    if let Some(named) = env.variable(sessions.variable) {
+        return Some((untilde(named, &user), sessions.variable));
+    }
+    let (settings, key) = sessions.settings;
+    let source = Source::open(&home.join(settings)).ok().filter(|source| source.size() <= LONGEST_SETTINGS)?;
+    let settings: serde_json::Value = serde_json::from_slice(&source.read_range(0, LONGEST_SETTINGS).ok()?).ok()?;
+    let named = settings.get(key)?.as_str().filter(|named| !named.trim().is_empty())?;
+    Some((untilde(Path::new(named), &user), key)).filter(|(path, _)| path.is_absolute())
+}
+
+/// Settings that are longer are no settings.
+const LONGEST_SETTINGS: u64 = 1024 * 1024;
+
+/// The folders in the user's home whose names begin so, by name.
+fn profiles(user: &Path, prefix: &str) -> Vec<PathBuf> {
+    let begins = |name: &OsStr| name.as_encoded_bytes().starts_with(prefix.as_bytes());
+    let Ok(handle) = Handle::open_root(user) else { return Vec::new() };
+    let (entries, _) = handle.list(usize::MAX);
+    let named = entries.into_iter().filter(|entry| begins(&entry.name)).map(|entry| user.join(entry.name));
+    let mut homes: Vec<PathBuf> = named.filter(|path| path.is_dir()).collect();
+    homes.sort();
+    homes
 }
 
 fn untilde(path: &Path, home: &Path) -> PathBuf {
@@ -81,6 +133,7 @@ fn untilde(path: &Path, home: &Path) -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Recogniser {
     homes: Homes,
+    env: Environment,
     own: Vec<(PathBuf, AgentId)>,
 }
 
@@ -88,7 +141,7 @@ impl Recogniser {
     pub(crate) fn new(homes: Homes, env: &Environment) -> Self {
         let own = default_homes(homes, env).into_iter().filter(|home| home.exists);
         let own = own.filter_map(|home| Some((home.path.canonicalize().ok()?, home.agent_id))).collect();
-        Recogniser { homes, own }
+        Recogniser { homes, env: env.clone(), own }
     }
 
     /// The home that this folder is.
@@ -97,6 +150,11 @@ impl Recogniser {
         let by_name = self.homes.iter().find(named).map(|home| home.agent_id());
         let agent_id = by_name.or_else(|| self.by_variable(path)).or_else(|| self.by_content(handle))?;
         Some(Layout::Of(agent_id, Part::Home))
+    }
+
+    /// The folder into which the settings of a home put the sessions, and what names it.
+    pub(super) fn elsewhere(&self, layout: Layout, home: &Path) -> Option<(PathBuf, &'static str)> {
+        elsewhere(self.homes, &self.env, layout.agent_id().filter(|_| layout.is_home())?, home)
     }
 
     fn by_variable(&self, path: &Path) -> Option<AgentId> {

@@ -73,7 +73,9 @@ pub(super) fn passed(
         Named::Is(kind) if !matches!(kind, FileKind::Other | FileKind::SyncCopy) => kind,
         _ => {
             let seen = recognise(source, insist, agents)?;
-            let agent_id = agreed(seen.shape.agent_id(), layout, agents);
+            let beside = |name: &str| handle.stat(OsStr::new(name)).is_ok();
+            let told = seen.shape.agent_id().map(|told| agents.keeper(told, beside));
+            let agent_id = agreed(told, layout, agents);
             if is_blank(bytes, source)? {
                 let (mut beside, _) = handle.list(usize::MAX);
                 beside.retain(|entry| entry.kind == EntryKind::File);
@@ -126,7 +128,7 @@ pub(super) fn found(
         Named::Is(kind) => (kind, None),
         Named::AskRecord => match sniff(&handle.open_file(name)?, agents)? {
             Shape::Of(_, Told::Side) => (FileKind::Beside, None),
-            Shape::Of(_, Told::Session) => (FileKind::Main, None),
+            Shape::Of(agent_id, Told::Session) => (FileKind::Main, Some(agent_id)),
             _ if has_side_name(layout, agents, stem, names) => (FileKind::Beside, None),
             _ => (FileKind::Main, None),
         },
@@ -152,7 +154,9 @@ pub(super) fn found(
             None => return Ok(None),
         },
     };
-    let agent_id = insist.or(layout.agent_id()).or(told);
+    let told = told.map(|told| agents.keeper(told, |name| names.has(name.as_bytes())));
+    let own = told.filter(|told| agents.is_told_apart(*told) && agents.agree(*told, layout.agent_id()));
+    let agent_id = insist.or(own).or(layout.agent_id()).or(told);
     Ok(Some(FileEntry { name: name.into(), size: meta.size, mtime_ms: meta.mtime_ms, folder: 0, kind, agent_id }))
 }
 
@@ -160,7 +164,7 @@ pub(super) fn found(
 /// same records are told apart by the place only.
 fn agreed(told: Option<AgentId>, layout: Layout, agents: Homes) -> Option<AgentId> {
     match (told, layout.agent_id()) {
-        (Some(told), Some(place)) if agents.agree(told, Some(place)) => Some(place),
+        (Some(told), Some(place)) if agents.agree(told, Some(place)) && !agents.is_told_apart(told) => Some(place),
         (told, place) => told.or(place),
     }
 }

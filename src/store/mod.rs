@@ -28,7 +28,7 @@ pub use discover::{Discovery, FileEntry, Folder, Root, discover};
 pub(crate) use handle::{EntryKind, Handle};
 #[cfg(feature = "repair")]
 pub(crate) use home::Recogniser;
-pub use home::{Environment, HomeCandidate, default_homes};
+pub use home::{Environment, HomeCandidate, default_homes, default_places};
 pub use layout::{Layout, Part};
 pub use lines::{Line, Lines};
 pub use liveness::{Registration, State};

@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::agent::Homes;
+use super::agent::{Home, Homes};
 use super::classify::{self, Named, Names};
 use super::discover::{Discovery, FileEntry, Folder, Root};
 use super::handle::{Entry, EntryKind, FileId, Handle};
@@ -195,6 +195,10 @@ impl Walk {
     }
 
     fn walk(&mut self, root: u32, layout: Layout) {
+        let home = self.path(root, Path::new(""));
+        if let Some((elsewhere, why)) = self.recogniser.elsewhere(layout, &home) {
+            self.note(root, format!("{why} puts its sessions into '{}'", elsewhere.display()));
+        }
         let mut pending = vec![Pending { root, below: PathBuf::new(), layout, depth: 0 }];
         let mut links = Vec::new();
         let mut agents = HashSet::new();
@@ -299,11 +303,15 @@ impl Walk {
         let names = Names(&names);
         let shallow = here.depth == 0
             || self.found.folders.get(folder as usize).is_some_and(|f| self.agents.is_named_by_id(&f.path));
+        self.note_archived(here, entries);
         for entry in entries.iter().filter(|entry| entry.kind == EntryKind::File && !named.contains(&entry.name)) {
             let known = classify::by_name(here.layout, entry.name.as_encoded_bytes(), &names, shallow, self.agents);
             if known == Named::Unread {
                 let path = self.path(here.root, &here.below).join(&entry.name);
-                self.note(here.root, format!("'{}' holds sessions that are not read: a database", path.display()));
+                let of_agent = here.layout.agent_id().and_then(|own| self.agents.of(own));
+                let follows = of_agent.map_or("", Home::of_database);
+                let note = format!("'{}' holds sessions that are not read: a database{follows}", path.display());
+                self.note(here.root, note);
             }
             if matches!(known, Named::Nothing | Named::Unread) {
                 self.found.other_files += 1;
@@ -325,6 +333,22 @@ impl Walk {
             }
             self.found.files.push(file);
         }
+    }
+
+    /// Tells of transcripts that their agent put aside: they are not read.
+    fn note_archived(&mut self, here: &Pending, entries: &[Entry]) {
+        let of_agent = here.layout.agent_id().and_then(|own| self.agents.of(own));
+        let Some(agent) = of_agent else { return };
+        let is_archived =
+            |entry: &&Entry| entry.kind == EntryKind::File && agent.is_archived(entry.name.as_encoded_bytes());
+        let mut archived = entries.iter().filter(is_archived);
+        let Some(first) = archived.next() else { return };
+        let such = self.path(here.root, &here.below).join(&first.name);
+        let (are, more) = match archived.count() {
+            0 => ("is an archived transcript", String::new()),
+            more => ("and", format!(" {more} more beside it are archived transcripts")),
+        };
+        self.note(here.root, format!("'{}' {are}{more}: not read", such.display()));
     }
 
     /// A file that was listed and could not be looked at.

@@ -350,7 +350,8 @@ fn versions_that_the_records_contradict() {
         write(&path, lines(&[header(json!(version)), row]));
         scan(&path)
     };
-    pi(1, true).one("S509");
+    pi(1, true).none("S509");
+    pi(1, true).one("C233");
     pi(3, false).one("S509");
     pi(3, true).none("S509");
     pi(1, false).none("S509");
@@ -1019,8 +1020,12 @@ fn queued_prompts() {
 // ---- pi and OpenClaw ----
 
 fn pi_message(id: &str, parent: Option<&str>, role: &str, seconds: i64) -> Value {
-    json!({"type": "message", "id": id, "parentId": parent, "timestamp": at(seconds),
-        "message": {"role": role, "content": [{"type": "text", "text": "x"}], "timestamp": 0}})
+    let mut row = json!({"type": "message", "id": id, "parentId": parent, "timestamp": at(seconds),
+        "message": {"role": role, "content": [{"type": "text", "text": "x"}], "timestamp": 0}});
+    if role == "assistant" {
+        row["message"]["usage"] = json!({"input": 1, "output": 1, "cost": {"total": 0}});
+    }
+    row
 }
 
 fn pi_rows(id: &str, cwd: &str) -> Vec<Value> {

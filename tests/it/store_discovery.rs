@@ -323,6 +323,8 @@ fn default_homes_come_from_variables_or_the_home() {
         (sid_audit::agents::SID, t.at(".sid-code"), "default", false),
         (sid_audit::agents::CLAUDE, t.at(".claude"), "default", true),
         (sid_audit::agents::PI, t.at(".pi/agent"), "default", false),
+        (sid_audit::agents::OPENCLAW, t.at(".openclaw"), "default", false),
+        (sid_audit::agents::OMP, t.at(".omp/agent"), "default", false),
     ];
     assert_eq!(seen, wanted);
     env.variables = vec![
@@ -331,7 +333,12 @@ fn default_homes_come_from_variables_or_the_home() {
         ("PI_CODING_AGENT_DIR", "~/p".into()),
     ];
     let seen: Vec<_> = default_homes(agents::HOMES, &env).into_iter().map(|h| (h.path, h.why)).collect();
-    let wanted =
-        [(t.at(".sid-code"), "default"), (t.at("elsewhere"), "CLAUDE_CONFIG_DIR"), (t.at("p"), "PI_CODING_AGENT_DIR")];
+    let wanted = [
+        (t.at(".sid-code"), "default"),
+        (t.at("elsewhere"), "CLAUDE_CONFIG_DIR"),
+        (t.at("p"), "PI_CODING_AGENT_DIR"),
+        (t.at(".openclaw"), "default"),
+        (t.at(".omp/agent"), "default"),
+    ];
     assert_eq!(seen, wanted);
 }

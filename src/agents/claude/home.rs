@@ -20,7 +20,14 @@ static IDENTITY: Identity = Identity {
 /// It, among the agents.
 pub(crate) const ID: AgentId = AgentId::new(&IDENTITY);
 
-static DEFAULT: DefaultHome = DefaultHome { variable: "CLAUDE_CONFIG_DIR", tilde: false, below: ".claude" };
+static DEFAULT: DefaultHome = DefaultHome {
+    variable: "CLAUDE_CONFIG_DIR",
+    tilde: false,
+    below: ".claude",
+    former: &[],
+    profiles: None,
+    sessions: None,
+};
 
 static NAMES: [HomeName; 1] = [HomeName { path: ".claude", parts: &["projects", "file-history"] }];
 

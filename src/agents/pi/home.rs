@@ -62,11 +62,12 @@ impl Home for Pi {
     }
 
     fn recognises(&self, record: &Probe) -> Option<Told> {
-        sniff::is_entry(record).then_some(Told::Session)
+        let own = if self.title_row { sniff::is_title(record) } else { sniff::is_entry(record) };
+        own.then_some(Told::Session)
     }
 
     fn sign(&self, line: &[u8]) -> Option<(Told, Certainty)> {
-        sniff::has_sign(line).then_some((Told::Session, Certainty::Form))
+        (!self.title_row && sniff::has_sign(line)).then_some((Told::Session, Certainty::Form))
     }
 
     fn document_head(&self, _: &[u8]) -> Option<Document> {
@@ -93,5 +94,18 @@ impl Home for Pi {
 
     fn deletes_by_file_time(&self) -> bool {
         false
+    }
+
+    fn kept_beside(&self) -> Option<&'static str> {
+        self.layout.list
+    }
+
+    fn is_archived(&self, name: &[u8]) -> bool {
+        super::layout::is_archived(name)
+    }
+
+    /// `docs/formats/pi.md`, section 9: from 2026.8 on OpenClaw reads nothing but its database.
+    fn of_database(&self) -> &'static str {
+        "; OpenClaw 2026.8 and later read it and not the JSONL beside it, which 2026.7.35 still reads"
     }
 }

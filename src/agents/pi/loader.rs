@@ -76,7 +76,7 @@ impl Loader for Pi {
     }
 
     fn lost_head(&self, records: &[Record]) -> Option<Id> {
-        load::header(records).is_none().then_some(Id::NONE)
+        self.header(records).is_none().then_some(Id::NONE)
     }
 
     fn lacks_id(&self, record: &Record) -> bool {

@@ -19,11 +19,11 @@ use crate::store::Source;
 impl Metering for Pi {
     /// OpenClaw writes pi's records.
     fn counted_as(&self) -> AgentId {
-        crate::agents::PI
+        if self.title_row { self.id } else { crate::agents::PI }
     }
 
     fn catalogue(&self) -> &'static str {
-        include_str!("fields.json")
+        self.catalogue
     }
 
     fn conditions(&self, _: &Session) -> Vec<(Condition, u64)> {

@@ -1,4 +1,4 @@
-//! pi and the agents that keep its records: `id` and `parentId`, versions 1 to 3.
+//! pi and the agents that keep its records (OpenClaw, oh-my-pi): `id` and `parentId`, versions 1 to 3.
 
 use std::collections::HashMap;
 
@@ -22,6 +22,8 @@ mod recount;
 mod request;
 mod resume;
 mod rules;
+mod rules_chain;
+mod rules_screens;
 mod rules_store;
 mod sniff;
 mod writer;
@@ -41,10 +43,18 @@ pub(super) struct Pi {
     habits: &'static rules::Habits,
     /// What it does with what other agents' stores have, too.
     store_words: &'static StoreWords,
-    /// Whether its list of sessions is an index of its own.
-    lists_by_index: bool,
-    /// What it does with a session whose entries have ids although its version has none.
-    unversioned_ids: &'static str,
+    /// Whether its list of sessions is one that pi's reader makes.
+    lists_as_pi: bool,
+    /// Roles of messages that only it has.
+    own_roles: &'static [&'static [u8]],
+    /// The flag of its `reset_boundary` entries.
+    reset_boundary: u64,
+    /// Whether it writes a title row before the header.
+    title_row: bool,
+    /// Whether pi's own screens show its sessions.
+    pi_screens: bool,
+    /// What the fields of its records are for.
+    catalogue: &'static str,
     /// The id that a file's name gives.
     named_id: fn(&[u8]) -> Option<&[u8]>,
 }
@@ -56,6 +66,8 @@ struct LoaderRules {
     load_from: fn(&Facts, &Graph, u32) -> Chain,
     /// Whether a record of this kind is no part of the chain without an id.
     needs_id: fn(&Record) -> bool,
+    /// Whether the version alone tells whether entries have ids: a header without one gives every entry a new id.
+    by_version: bool,
     /// What context edits put in the place of a record's content.
     edited: fn(&Session) -> HashMap<u32, Vec<Block>>,
     /// Whether a record without the key for its parent is broken.
@@ -75,6 +87,13 @@ struct ResumeRules {
     results_of_failed: &'static str,
 }
 
+impl Pi {
+    /// The file's header, where its agent looks for it.
+    fn header(&self, records: &[Record]) -> Option<u32> {
+        if self.title_row { load::header_below_title(records) } else { load::header(records) }
+    }
+}
+
 static PI_ITSELF: Identity = Identity {
     name: "pi",
     agent: "pi",
@@ -82,6 +101,15 @@ static PI_ITSELF: Identity = Identity {
     formats: "formats 1 to 3",
     about: "pi: `id`/`parentId`, versions 1 to 3",
     place: 2,
+};
+
+static OMP_ITSELF: Identity = Identity {
+    name: "omp",
+    agent: "oh-my-pi",
+    loader: "oh-my-pi 18.2.3",
+    formats: "pi's format 3, a title row first",
+    about: "oh-my-pi: pi's entries, a title row first",
+    place: 4,
 };
 
 static OPENCLAW_ITSELF: Identity = Identity {
@@ -100,10 +128,14 @@ pub(super) static PI: Pi = Pi {
     leaf_records: false,
     loader: load::PI,
     resume: resume::PI,
-    habits: &rules::PI,
+    habits: &rules::PI_HABITS,
     store_words: &rules_store::PI_WORDS,
-    lists_by_index: false,
-    unversioned_ids: "gives every entry a new id in file order when it opens it: branches are lost",
+    lists_as_pi: true,
+    own_roles: &[],
+    reset_boundary: 0,
+    title_row: false,
+    pi_screens: true,
+    catalogue: include_str!("fields.json"),
     named_id: names::timed_id,
 };
 
@@ -116,7 +148,29 @@ pub(super) static OPENCLAW: Pi = Pi {
     resume: resume::OPENCLAW,
     habits: &rules::OPENCLAW,
     store_words: &rules_store::OPENCLAW_WORDS,
-    lists_by_index: true,
-    unversioned_ids: "goes by the ids",
+    lists_as_pi: false,
+    own_roles: &[],
+    reset_boundary: 0,
+    title_row: false,
+    pi_screens: false,
+    catalogue: include_str!("fields.json"),
     named_id: names::uuid_or_timed_id,
+};
+
+/// oh-my-pi: pi's records below a title row, more kinds of them, other folders (`docs/formats/pi.md`, section 14).
+pub(super) static OMP: Pi = Pi {
+    id: AgentId::new(&OMP_ITSELF),
+    layout: &layout::OMP,
+    leaf_records: false,
+    loader: load::OMP,
+    resume: resume::PI,
+    habits: &rules::OMP,
+    store_words: &rules_store::PI_WORDS,
+    lists_as_pi: false,
+    own_roles: &[b"developer", b"fileMention"],
+    reset_boundary: records::own::CONTEXT_RESET,
+    title_row: true,
+    pi_screens: false,
+    catalogue: include_str!("fields_omp.json"),
+    named_id: names::timed_id,
 };

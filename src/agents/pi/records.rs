@@ -1,4 +1,4 @@
-//! What a record of pi means, and how pi reads its files.
+//! What a record of pi means, and how pi reads its files (`docs/formats/pi.md`, sections 3, 5 and 14).
 
 use std::ops::Range;
 
@@ -15,6 +15,28 @@ use crate::record::value::Value;
 mod kept {
     /// What a context edit puts in the place of its target.
     pub(super) const REPLACEMENT: usize = 0;
+    /// The session's name in a `session_info` entry.
+    pub(super) const NAME: usize = 1;
+    /// Why a request failed.
+    pub(super) const ERROR: usize = 2;
+}
+
+/// What only records of these agents can be.
+pub(super) mod own {
+    use crate::record::facts::flag::OWN;
+
+    /// an entry that OpenClaw does not know: it is no leaf
+    pub(in crate::agents::pi) const OPAQUE: u64 = 1 << (OWN + 16);
+    /// a `model_change`
+    pub(in crate::agents::pi) const MODEL_CHANGE: u64 = 1 << (OWN + 17);
+    /// a `session_info` whose name is neither a string nor null
+    pub(in crate::agents::pi) const NAME_OTHER: u64 = 1 << (OWN + 18);
+    /// an `errorMessage` that is neither a string nor anything that JavaScript takes for nothing
+    pub(in crate::agents::pi) const ERROR_OTHER: u64 = 1 << (OWN + 19);
+    /// an edit that says nothing of what replaces its target
+    pub(in crate::agents::pi) const NO_REPLACEMENT: u64 = 1 << (OWN + 20);
+    /// the context begins anew behind it
+    pub(in crate::agents::pi) const CONTEXT_RESET: u64 = 1 << (OWN + 21);
 }
 
 static KEYS: FieldTable = FieldTable {
@@ -36,6 +58,7 @@ static KEYS: FieldTable = FieldTable {
         key("targetId", Field::Target.slot()),
         key("firstKeptEntryId", Field::Target.slot()),
         key("replacement", Field::Kept(kept::REPLACEMENT).slot()),
+        key("name", Field::Kept(kept::NAME).slot()),
     ]]),
     message: Keys::new(&[&[
         key("role", Field::Role.slot()),
@@ -48,6 +71,7 @@ static KEYS: FieldTable = FieldTable {
         key("toolCallId", Field::Answers.slot()),
         key("toolName", Field::Tool.slot()),
         key("isError", Field::Failed.slot()),
+        key("errorMessage", Field::Kept(kept::ERROR).slot()),
     ]]),
     block: Keys::new(&[&[
         key("type", BlockField::Type),
@@ -103,6 +127,7 @@ impl Records for Pi {
                 b"user" => Kind::User,
                 b"assistant" => Kind::Assistant,
                 b"toolResult" => Kind::ToolMessage,
+                role if self.own_roles.contains(&role) => Kind::Custom,
                 // "developer" is what forks of pi call it.
                 b"system" | b"developer" => Kind::System,
                 b"custom" | b"hookMessage" | b"bashExecution" | b"branchSummary" | b"compactionSummary" => Kind::Custom,
@@ -123,8 +148,24 @@ impl Records for Pi {
             | b"session_info"
             | b"usage"
             | b"reset" => Kind::Metadata,
-            _ => Kind::Other,
+            _ => {
+                record.flags |= own::OPAQUE;
+                Kind::Other
+            }
         };
+        record.flags |= match seen.type_name {
+            b"usage" | b"context_edit" => own::OPAQUE,
+            b"model_change" => own::MODEL_CHANGE,
+            b"reset_boundary" => self.reset_boundary,
+            _ => 0,
+        };
+        let other = |place| !matches!(seen.kind(place), None | Some(Json::String | Json::Null));
+        if seen.type_name == b"session_info" && other(kept::NAME) {
+            record.flags |= own::NAME_OTHER;
+        }
+        if other(kept::ERROR) && !matches!(seen.raw(kept::ERROR), Some(b"false" | b"0")) {
+            record.flags |= own::ERROR_OTHER;
+        }
         record.flags |= cut_by_length(seen.stop);
         if matches!(seen.stop, b"error" | b"aborted") {
             record.flags |= flag::FAILED;
@@ -132,8 +173,10 @@ impl Records for Pi {
         if record.kind == Kind::Compaction && seen.target != 0 && seen.target == record.id.short() {
             record.flags |= flag::KEEPS_NOTHING;
         }
-        if seen.kind(kept::REPLACEMENT) == Some(Json::Null) {
-            record.flags |= flag::OMITS;
+        match seen.kind(kept::REPLACEMENT) {
+            Some(Json::Null) => record.flags |= flag::OMITS,
+            None if record.kind == Kind::ContextEdit => record.flags |= own::NO_REPLACEMENT,
+            _ => {}
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::Pi;
-use crate::agents::wire;
+use super::load;
+use super::records::own;
 use crate::chain::Mode;
 use crate::provider::Api;
 use crate::record::facts::{Block, Facts, Kind, Record, flag};
@@ -36,7 +37,8 @@ impl Sender for Pi {
     }
 
     fn api(&self, session: &Session) -> Api {
-        wire::api(session, Api::Unknown, Api::Unknown)
+        next_provider(session)
+            .map_or(Api::Unknown, |(provider, model)| Api::of_provider(&provider, Some(model.as_bytes())))
     }
 
     fn has_ended(&self, _session: &Session) -> bool {
@@ -53,10 +55,42 @@ impl Sender for Pi {
     }
 }
 
+/// Provider and model of the next request: those of the last model change or answer on the path. OpenClaw's own rows
+/// (`provider: "openclaw"`) are never sent and say nothing; what stands on another branch does not count
+/// (`docs/formats/pi.md`, section 10).
+fn next_provider(session: &Session) -> Option<(String, String)> {
+    let names = |n: u32| {
+        let record = session.record(n);
+        if record.kind != Kind::Assistant && !record.has(own::MODEL_CHANGE) {
+            return None;
+        }
+        let text = reread::text(&session.source, record).ok()?;
+        let value = Value::parse(&text)?;
+        let named = if record.kind == Kind::Assistant { value.get("message")? } else { value };
+        let word = |key: &str| named.get(key).and_then(|v| v.string());
+        let model = word("model").or_else(|| word("modelId")).unwrap_or_default();
+        match word("provider") {
+            Some(provider) => Some((provider, model)),
+            // oh-my-pi writes both in one field.
+            None => model.split_once('/').map(|(provider, model)| (provider.to_owned(), model.to_owned())),
+        }
+    };
+    let path = session.chain.adopted.iter().rev().copied();
+    path.filter_map(names).find(|(provider, _)| provider != "openclaw").or_else(|| {
+        // Headers of the first version named them.
+        let header = session.record(load::header(&session.facts.records)?);
+        let word = |key: &str| reread::field(&session.source, header, &[key]).map(|word| word.lossy());
+        Some((word("provider")?, word("modelId").unwrap_or_default()))
+    })
+}
+
 /// pi v1: a compaction keeps a range by its index among the parsed lines, the header being 0 (`docs/formats/pi.md`,
 /// section 4).
 fn first_version(session: &Session) -> Vec<u32> {
     let messages = &session.chain.messages;
+    if load::has_ids(&session.facts) {
+        return messages.clone();
+    }
     let Some(at) = messages.iter().rposition(|&n| session.record(n).kind == Kind::Compaction) else {
         return messages.clone();
     };

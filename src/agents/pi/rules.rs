@@ -1,8 +1,8 @@
-//! pi and OpenClaw: what only their sessions can have, and what they do with what others have too.
+//! pi, OpenClaw and oh-my-pi: what only their sessions can have, and what they do with what others have too.
 
 use include_dir::{Dir, include_dir};
 
-use super::Pi;
+use super::{Pi, rules_chain, rules_screens};
 use crate::chain::Refusal;
 use crate::chain::graph::numbered;
 use crate::finding::{Finding, Fix, Rule, Severity};
@@ -23,7 +23,14 @@ use crate::text::Text;
 
 static TEXTS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/src/agents/pi/texts");
 
-static RULES: &[&Rule] = &[&REPEATED_HEADER, &FAILED_TURN];
+static RULES: &[&Rule] = &[
+    &REPEATED_HEADER,
+    &rules_screens::FIRST_FRAME_THROWS,
+    &rules_screens::TREE_THROWS,
+    &rules_chain::EMPTY_SUMMARY,
+    &rules_chain::UNVERSIONED_TREE,
+    &FAILED_TURN,
+];
 
 pub(super) static REPEATED_HEADER: Rule =
     Rule { code: "C221", name: "repeated-header", severity: Severity::Warning, fix: Some(Fix::Links), since: "0.1.0" };
@@ -56,23 +63,25 @@ pub(super) struct Habits {
     undecodable_media: Treatment,
 }
 
+const PI_WORDS: Words = Words {
+    torn: "{loader} ends the fragment with a line feed when it opens the file; it stays as a bad line",
+    unterminated: "{loader} appends the line feed when it opens the file; versions before 1.0 glue the next record to it",
+    self_parent: "{loader} never returns",
+    no_parent_key: "{loader} takes it for a root: what is above does not come back",
+    cycle: "{loader} never returns and runs out of memory",
+    parent_below: Some(FOUND_BY_ID),
+    repeated: "{loader} takes the last and lists both",
+    conflicting: "{loader} takes the last",
+    no_id: "{loader} cannot reach it by id",
+    no_id_last: NO_LEAF,
+    headerless: REFUSES_FILE,
+    as_it_stands: "{loader} sends it as it stands;",
+    void: "{loader} leaves the block out",
+};
+
 /// pi 1.6.0.
-pub(super) static PI: Habits = Habits {
-    words: Words {
-        torn: "{loader} ends the fragment with a line feed when it opens the file; it stays as a bad line",
-        unterminated: "{loader} appends the line feed when it opens the file; versions before 1.0 glue the next record to it",
-        self_parent: "{loader} never returns",
-        no_parent_key: "{loader} takes it for a root: what is above does not come back",
-        cycle: "{loader} never returns and runs out of memory",
-        parent_below: Some(FOUND_BY_ID),
-        repeated: "{loader} takes the last and lists both",
-        conflicting: "{loader} takes the last",
-        no_id: "{loader} cannot reach it by id",
-        no_id_last: NO_LEAF,
-        headerless: REFUSES_FILE,
-        as_it_stands: "{loader} sends it as it stands;",
-        void: "{loader} leaves the block out",
-    },
+const PI: Habits = Habits {
+    words: PI_WORDS,
     byte_order_mark: REFUSES_FILE,
     null_line: (Severity::Error, "{loader} skips it; pi 0.73.1 throws and cannot open the session"),
     last_line: (Severity::Error, "{loader} takes it for the leaf: the context is empty"),
@@ -93,6 +102,17 @@ pub(super) static PI: Habits = Habits {
     blank_prompt: LEFT_OUT,
     null_content: Some("{loader} takes it for empty; 0.73.1 crashes on it"),
     undecodable_media: REFUSED,
+};
+
+/// What pi does.
+pub(super) static PI_HABITS: Habits = PI;
+
+/// oh-my-pi 18.2.3. What was not run with it is taken to be as pi has it.
+pub(super) static OMP: Habits = Habits {
+    words: Words { headerless: "{loader} opens the file and brings back nothing", ..PI_WORDS },
+    byte_order_mark: "{loader} was not run on it; pi 1.6.0 refuses the file",
+    null_content: Some("{loader} is taken to treat it as empty, as pi 1.6.0 does"),
+    ..PI
 };
 
 /// OpenClaw 2026.7.35.
@@ -198,6 +218,10 @@ impl Links for Pi {
                     .fact("headers", headers.len()),
             );
         }
+        rules_chain::check(self, view, found);
+        if self.pi_screens {
+            rules_screens::check(view.context, found);
+        }
     }
 
     fn needs_start(&self) -> bool {
@@ -230,8 +254,10 @@ impl Links for Pi {
 
     fn missing_header(&self, session: &Session) -> Option<&'static str> {
         let missing = session.chain.refusal == Some(Refusal::NoHeader) && !session.facts.records.is_empty();
-        missing
-            .then_some("{loader} refuses the file; pi before 0.80.3 overwrites it with a fresh header when it opens it")
+        missing.then_some(match self.title_row {
+            true => "{loader} opens the file and brings back nothing",
+            false => "{loader} refuses the file; pi before 0.80.3 overwrites it with a fresh header when it opens it",
+        })
     }
 
     fn first_kept(&self, session: &Session, record: &Record) -> Option<Text> {
@@ -371,6 +397,8 @@ impl Messages for Pi {
             }
             _ if !sent => NOTED,
             (Wrong::Message, _) => wrong.breaks(),
+            // What a compaction or an edit keeps out of the request is not read.
+            (Wrong::Content | Wrong::Block, _) if !context.request.reaches(n) => NOTED,
             (Wrong::Role, _) => healed("{loader} drops the message"),
             (Wrong::Content, Some(_)) if record.any(flag::CONTENT_OTHER | flag::CONTENT_STRING) => wrong.breaks(),
             (Wrong::Content, Some(empty)) => healed(empty),

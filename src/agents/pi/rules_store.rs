@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use super::records::own;
 use super::{Pi, names};
 use crate::finding::{Finding, Place, Rule};
 use crate::record::facts::{Block, BlockKind, Kind, block, flag};
@@ -57,9 +58,9 @@ impl Stored for Pi {
     }
 
     /// pi's list takes the first parsed value for the header and drops the file on anything that makes its reader throw.
-    /// OpenClaw's list is its index: S522.
+    /// OpenClaw's list is its index: S522. oh-my-pi's was not run.
     fn hidden(&self, session: &Session) -> Option<Hidden> {
-        if self.lists_by_index {
+        if !self.lists_as_pi {
             return None;
         }
         let facts = &session.facts;
@@ -74,6 +75,7 @@ impl Stored for Pi {
             let why = match r {
                 // an entry of type message without one: pi reads its role
                 _ if r.has(flag::ROLE_BAD) && !r.any(flag::MESSAGE | flag::MESSAGE_OTHER) => "an entry has no message",
+                _ if r.has(own::NAME_OTHER) => "the session's name is no text",
                 _ if spoken && r.any(flag::CONTENT_NULL | flag::CONTENT_OTHER) => "a message's content is no list",
                 _ if spoken && facts.blocks_of(r).iter().any(is_null) => "a message's content holds a null",
                 _ => return None,
@@ -91,7 +93,8 @@ impl Stored for Pi {
     fn contradicted(&self, version: Option<f64>, has_ids: bool, _: bool) -> Option<&'static str> {
         match (version.is_some_and(|v| v >= 2.0), has_ids) {
             (true, false) => Some("finds no tree: only the last entry comes back"),
-            (false, true) => Some(self.unversioned_ids),
+            // Of an agent that goes by the version this is C233.
+            (false, true) if !self.loader.by_version => Some("goes by the ids"),
             _ => None,
         }
     }
@@ -154,7 +157,7 @@ impl Stored for Pi {
     }
 
     fn is_project(&self, layout: Layout, name: &str) -> bool {
-        layout.part() == Some(Part::Project) && super::layout::is_encoded(name.as_bytes())
+        self.lists_as_pi && layout.part() == Some(Part::Project) && super::layout::is_encoded(name.as_bytes())
     }
 
     fn project(&self, cwd: &str) -> String {

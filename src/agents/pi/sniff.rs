@@ -24,11 +24,18 @@ pub(super) fn is_entry(record: &Probe) -> bool {
     let has = |name| record.has(name);
     match record.kind() {
         "session" => record.text("id").is_some() && (has("cwd") || has("version")),
+        // another agent's records look alike (`docs/formats/pi.md`, section 14: tau)
+        _ if has("parent_id") => false,
         // version 1 has neither `id` nor `parentId`
         "message" => record.speaks() && (has("timestamp") || has("parentId")),
         kind if TYPES.contains(&kind) => record.text("id").is_some() && has("parentId"),
         _ => false,
     }
+}
+
+/// Whether it is the title row that oh-my-pi writes before the header.
+pub(super) fn is_title(record: &Probe) -> bool {
+    record.kind() == "title" && record.has("title") && record.has("v") && !record.has("id")
 }
 
 /// Whether damaged bytes have the sign of one.

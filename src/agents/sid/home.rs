@@ -20,7 +20,14 @@ static IDENTITY: Identity = Identity {
 /// It, among the agents.
 pub(crate) const ID: AgentId = AgentId::new(&IDENTITY);
 
-static DEFAULT: DefaultHome = DefaultHome { variable: "SID_CONFIG_DIR", tilde: false, below: ".sid-code" };
+static DEFAULT: DefaultHome = DefaultHome {
+    variable: "SID_CONFIG_DIR",
+    tilde: false,
+    below: ".sid-code",
+    former: &[],
+    profiles: None,
+    sessions: None,
+};
 
 static NAMES: [HomeName; 1] =
     [HomeName { path: ".sid-code", parts: &["sessions", "checkpoints", "active-sessions", "file-intents"] }];

@@ -2,7 +2,9 @@
 
 use std::io;
 
+use crate::agents::pi::load;
 use crate::agents::pi::rules::REPEATED_HEADER;
+use crate::agents::pi::rules_chain::UNVERSIONED_TREE;
 use crate::chain::recover::{Evidence, kept_branch};
 use crate::finding::Fix;
 use crate::record::facts::{Kind, flag};
@@ -11,7 +13,7 @@ use crate::record::value::Value;
 use crate::repair::answer::{Answer, Job, Way, one};
 use crate::repair::content::{Targets, insert_behind, raw_id};
 use crate::repair::edit::Action;
-use crate::repair::links::{headers, quoted, session_id, set_member};
+use crate::repair::links::{headers, quoted, session_id, set_member, whole_line};
 use crate::repair::synthesize;
 use crate::repair::text::Splice;
 use crate::rules::chain::{KEPT_RANGE_LOST, MISSING_HEADER};
@@ -21,6 +23,7 @@ use crate::session::Session;
 pub(super) static ANSWERS: &[Answer] = &[
     Answer::new(&MISSING_HEADER, header),
     Answer::new(&REPEATED_HEADER, headers),
+    Answer::new(&UNVERSIONED_TREE, version),
     Answer::new(&KEPT_RANGE_LOST, kept_range),
     Answer::new(&PAIR_SPLIT_BY_BOUNDARY, edit_out),
 ];
@@ -48,8 +51,24 @@ fn header(job: &Job<'_>) -> io::Result<Vec<Way>> {
         quoted(&folder(session)),
         synthesize::mark(job.rule)
     );
-    let edit = job.edit(Fix::Content, Action::InsertRecord, 0, vec![Splice::insert(0, format!("{line}\n"))]);
+    // oh-my-pi reads its title row only where it stands first.
+    let title = session.facts.records.first().filter(|r| session.facts.type_of(r) == b"title");
+    let at = title.map_or(Ok(0), |title| whole_line(session, title).map(|(_, end)| end))?;
+    let edit = job.edit(Fix::Content, Action::InsertRecord, at, vec![Splice::insert(at, format!("{line}\n"))]);
     Ok(vec![vec![edit.reason("made from the file's name and its first record")]])
+}
+
+/// The header gets the version that has ids.
+fn version(job: &Job<'_>) -> io::Result<Vec<Way>> {
+    let session = job.session();
+    let Some(header) = load::header_below_title(&session.facts.records) else { return Ok(Vec::new()) };
+    let record = session.record(header);
+    let text = reread::text(&session.source, record)?;
+    let Some(splice) = set_member(&text, record.offset, "version", "3").filter(|_| !record.has(flag::LOSSY)) else {
+        return Ok(Vec::new());
+    };
+    let edit = job.edit(Fix::Content, Action::SetPointer, record.offset, vec![splice]);
+    Ok(vec![vec![edit.reason("the entries have the ids of version 3")]])
 }
 
 /// The folder is named after the directory: `--home-ada-app--`. That cannot be undone in general; it is what is left.
