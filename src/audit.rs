@@ -84,6 +84,20 @@ pub struct Extra {
     pub findings: Vec<Finding>,
     /// The repairs that have a plan for it.
     pub mends: Vec<mend::Mend>,
+    /// What each known loader makes of it, the one that judges first; empty where all load the same number of messages.
+    pub readers: Vec<Reader>,
+}
+
+/// What one known loader makes of a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Reader {
+    /// Its name.
+    pub loader: &'static str,
+    /// How many messages it returns.
+    pub loaded: u32,
+    /// What it raises instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raises: Option<&'static str>,
 }
 
 /// The numbers of a session in forty bytes less than they have: nearly every session is brought back whole, has no line
@@ -131,6 +145,17 @@ impl SessionAudit {
     /// Physical lines, records, blank, bad, torn.
     pub fn lines(&self) -> [u32; 5] {
         self.counts.lines()
+    }
+
+    /// What each known loader makes of it, the one that judges first.
+    pub fn readers(&self) -> Vec<Reader> {
+        if let Some(readers) = self.extra.as_deref().map(|e| &e.readers).filter(|readers| !readers.is_empty()) {
+            return readers.clone();
+        }
+        let loaded = self.resume().loaded;
+        let others = if self.shape == Shape::Main { crate::agents::of(self.agent_id).other_loaders() } else { &[] };
+        let all = std::iter::once(self.agent_id.loader()).chain(others.iter().copied());
+        all.map(|loader| Reader { loader, loaded, raises: None }).collect()
     }
 
     /// The repairs that have a plan for it.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::chain::agent::Loader;
 use crate::chain::graph::Graph;
-use crate::chain::{Chain, Mode, Refusal};
+use crate::chain::{Chain, Mode, Reading, Refusal};
 use crate::identity::AgentId;
 use crate::record::document::{self, Document};
 use crate::record::facts::{Facts, Record};
@@ -125,6 +125,14 @@ impl Session {
     #[must_use]
     pub fn following(self, chain: Chain) -> Self {
         Session { chain, ..self }
+    }
+
+    /// What the agent's other known loaders make of it.
+    pub fn other_readings(&self) -> Vec<Reading> {
+        match self.shape {
+            Shape::Main => self.agent.other_readings(&self.source, &self.facts, &self.graph),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether its agent keeps a summary beside the session: then a long one is shown as that and a shorter tail.

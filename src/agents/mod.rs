@@ -24,7 +24,7 @@ pub trait Agent: Writer {}
 impl<T: Writer> Agent for T {}
 
 /// Every agent whose sessions are read here, in the order in which they are listed.
-pub static ALL: [&dyn Agent; 5] = [&sid::Sid, &claude::Claude, &pi::PI, &pi::OPENCLAW, &pi::OMP];
+pub static ALL: [&dyn Agent; 5] = [&sid::Sid, &claude::CLAUDE, &pi::PI, &pi::OPENCLAW, &pi::OMP];
 
 /// sid-code.
 pub const SID: AgentId = sid::home::ID;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Counts, Extra, SessionAudit};
+use super::{Counts, Extra, Reader, SessionAudit};
+use crate::chain::Refusal;
 use crate::record::agent::Cut;
 use crate::rules::chain::MISSING_PARENT;
 use crate::rules::filter::Gate;
@@ -31,7 +32,8 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
     let session_id =
         ids::session_id(session).filter(|id| *id != ids::implied_id(&session.path, session.agent, session.shape));
     let usual = format == agent.usual_format() && session_id.is_none();
-    let extra = (!usual || !api_rules.is_empty() || !findings.is_empty()).then(|| {
+    let readers = readers(session, resume.loaded);
+    let extra = (!usual || !readers.is_empty() || !api_rules.is_empty() || !findings.is_empty()).then(|| {
         Box::new(Extra {
             session_id,
             stated: format.stated,
@@ -40,6 +42,7 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
             api_rules,
             findings,
             mends: Vec::new(),
+            readers,
         })
     });
     SessionAudit {
@@ -53,6 +56,18 @@ pub fn judge(file: u32, context: &Context<'_>, gate: &Gate) -> SessionAudit {
         counts: Counts::of(resume, [lines.physical, lines.records, lines.blank, lines.bad, lines.torn].map(small)),
         extra,
     }
+}
+
+/// What each known loader makes of a session, where they do not all load so many messages.
+fn readers(session: &Session, loaded: u32) -> Vec<Reader> {
+    let raises = session.chain.refusal.and_then(Refusal::raises);
+    let mut readers = vec![Reader { loader: session.agent_id.loader(), loaded, raises }];
+    readers.extend(session.other_readings().iter().map(|reading| {
+        let loaded = u32::try_from(reading.messages.len()).unwrap_or(u32::MAX);
+        Reader { loader: reading.loader, loaded, raises: reading.raises }
+    }));
+    let same = readers.iter().all(|reader| reader.loaded == loaded && reader.raises.is_none());
+    if same { Vec::new() } else { readers }
 }
 
 /// Adds the versions of the agent that wrote this session.

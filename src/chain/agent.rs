@@ -1,6 +1,6 @@
 //! What this room asks of an agent: how its loader goes from a leaf to what it brings back.
 
-use super::{Chain, Mode};
+use super::{Chain, Mode, Reading};
 use std::path::{Path, PathBuf};
 
 use super::format::Format;
@@ -9,6 +9,7 @@ use super::recover::Broken;
 use super::survey::Reason;
 use crate::record::agent::Records;
 use crate::record::facts::{Facts, Id, Record};
+use crate::record::reread::Reread;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -19,6 +20,21 @@ pub trait Loader: Records {
 
     /// What its loader would make of these records if it took this one for its leaf.
     fn load_from(&self, facts: &Facts, graph: &Graph, leaf: u32) -> Chain;
+
+    /// Loaders of the agent beside the one that judges, by name.
+    fn other_loaders(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// What they make of the file, in that order; none of those that cannot be asked because the file cannot be read again.
+    fn other_readings(&self, _source: &Source, _facts: &Facts, _graph: &Graph) -> Vec<Reading> {
+        Vec::new()
+    }
+
+    /// The id and the role under which one of them shows a record.
+    fn shown_as(&self, again: &mut Reread<'_>, record: &Record) -> (Option<Text>, Option<String>) {
+        (again.id(record), again.role(record))
+    }
 
     /// What it makes of a subagent's transcript.
     fn load_transcript(&self, facts: &Facts, graph: &Graph) -> Chain;

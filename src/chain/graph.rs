@@ -38,16 +38,21 @@ impl Graph {
             }
         }
         let mut parent = vec![NO_PARENT; records.len()];
-        let mut starts = vec![0_u32; records.len() + 1];
         for (n, record) in numbered(records) {
-            if !agent.is_node(record) || record.parent.is_none() || agent.begins(record) {
-                continue;
+            if agent.is_node(record) && !record.parent.is_none() && !agent.begins(record) {
+                parent[n as usize] = table.get(record.parent, of).unwrap_or(MISSING);
             }
-            let found = table.get(record.parent, of).unwrap_or(MISSING);
-            parent[n as usize] = found;
-            if found != MISSING {
-                starts[found as usize + 1] += 1;
-            }
+        }
+        Graph { table, parent: Vec::new(), repeats, starts: Vec::new(), children: Vec::new(), agent }
+            .with_parents(parent)
+    }
+
+    /// The same records under these parents.
+    #[must_use]
+    pub fn with_parents(self, parent: Vec<u32>) -> Self {
+        let mut starts = vec![0_u32; parent.len() + 1];
+        for &found in parent.iter().filter(|p| **p < MISSING) {
+            starts[found as usize + 1] += 1;
         }
         for i in 1..starts.len() {
             starts[i] += starts[i - 1];
@@ -61,7 +66,7 @@ impl Graph {
                 *slot += 1;
             }
         }
-        Graph { table, parent, repeats, starts, children, agent }
+        Graph { parent, starts, children, ..self }
     }
 
     /// The last record that bears an id.

@@ -12,6 +12,9 @@ pub mod shape;
 pub mod survey;
 pub mod walk;
 
+use crate::record::facts::Facts;
+use crate::store::Source;
+
 /// How the loader reads the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
@@ -70,6 +73,40 @@ pub enum Refusal {
     NeverReturns(u32),
     /// A whole-file session that is no JSON, or holds no messages.
     BadDocument(&'static str),
+}
+
+impl Refusal {
+    /// What the loader raises, where it raises.
+    pub fn raises(self) -> Option<&'static str> {
+        match self {
+            Refusal::Throws(_, what) | Refusal::Raises(_, what) => Some(what),
+            _ => None,
+        }
+    }
+}
+
+/// What a loader that does not judge brings back of a file: agents have several, and they differ.
+#[derive(Debug)]
+pub struct Reading {
+    /// Its name, as in reports.
+    pub loader: &'static str,
+    /// The records that it returns as messages, in its order.
+    pub messages: Vec<u32>,
+    /// What it raises instead.
+    pub raises: Option<&'static str>,
+    /// Where it takes other records from the file than the loader that judges: those that the numbers are of.
+    pub own: Option<Box<Own>>,
+}
+
+/// The records that one loader takes from a file.
+#[derive(Debug)]
+pub struct Own {
+    /// The part of the file that it reads.
+    pub source: Source,
+    /// What is known of its lines.
+    pub facts: Facts,
+    /// How many lines stand before that part.
+    pub lines_before: u32,
 }
 
 /// What a loader makes of one file. Numbers are places in [`records`](crate::record::facts::Facts::records).

@@ -230,6 +230,8 @@ pub mod flag {
     pub const KEEPS_NOTHING: u64 = 1 << (OWN + 14);
     /// a context edit that leaves its target out
     pub const OMITS: u64 = 1 << (OWN + 15);
+    /// its line says more that a loader goes by than is kept of it: that loader has to look at it again
+    pub const LOOK: u64 = 1 << (OWN + 16);
 }
 
 /// One record: a JSON value on a line of its own, or whole inside a damaged line ([`flag::HIDDEN`]).
@@ -551,6 +553,9 @@ pub struct Facts {
     pub last_provider: Option<String>,
     /// The first line that makes the loader raise instead of skipping it, and why.
     pub raises: Option<(u32, &'static str)>,
+    /// Whether a reader by JSON's own grammar, which splits at line feeds only, would take other records from the file.
+    /// Noted for agents whose loader reads by Python's.
+    pub read_otherwise: bool,
     /// Longest line in bytes, with its number.
     pub longest: (u64, u32),
     /// Bytes of lines by record type, for files that are too large.

@@ -10,6 +10,7 @@ use std::io;
 use super::agent::{Cut, Records, Trouble};
 use super::damage::{self, BOM, BadKind};
 use super::facts::{BadLine, Defect, DefectKind, Facts, KEPT_BAD_LINES, StrictStop};
+use super::json::{self, Grammar};
 use super::kind;
 use super::read::{At, RecordReader, note};
 use crate::store::meter::Meter;
@@ -226,6 +227,7 @@ impl Pass {
             note(&mut self.facts, defect, 1);
         }
         if splits_at_separators || (inner_cr && pieces(text, false).len() > 1) {
+            self.facts.read_otherwise = true;
             if parsed {
                 self.take_back();
             }
@@ -262,15 +264,22 @@ impl Pass {
         if left.len() < text.len() && !left.is_empty() {
             let at = At { offset: at.offset + left.start as u64, ..at };
             if self.reader.read(&text[left], at, false, &mut self.facts).is_ok() {
+                self.facts.read_otherwise = true;
                 self.accepted(at);
                 return;
             }
+        }
+        if self.reader.grammar().python && !self.facts.read_otherwise {
+            let start = text.iter().position(|byte| *byte > b' ').unwrap_or(text.len());
+            let json = Grammar { python: false };
+            self.facts.read_otherwise = json::check(&text[start..], json, &mut self.reader.scratch).is_ok();
         }
         self.refused(line, text, at);
     }
 
     fn accepted(&mut self, at: At) {
         self.facts.lines.records += 1;
+        self.facts.read_otherwise |= self.reader.scratch.notes.not_a_number;
         if self.reader.scratch.notes.depth >= DEEPEST {
             self.raise(at.line, Trouble::TooDeep);
         }
@@ -278,6 +287,7 @@ impl Pass {
 
     /// Notes the first thing at which the loader raises.
     fn raise(&mut self, line: u32, trouble: Trouble) {
+        self.facts.read_otherwise = true;
         if self.facts.raises.is_none() {
             self.facts.raises = self.agent.raises(trouble).map(|what| (line, what));
         }

@@ -246,7 +246,7 @@ impl RecordReader {
         self.shape.add(name);
         match self.keys.record.get(name) {
             Some(slot) => self.slot(r, slot, draft, facts, mark),
-            None if name == REPAIRED => self.truth(r, &mut draft.record, flag::REPAIRED),
+            None if name == REPAIRED => self.truth(r, &mut draft.record, flag::REPAIRED, facts),
             None => r.skip().map(drop),
         }
     }
@@ -311,7 +311,7 @@ impl RecordReader {
             Field::Stop => draft.stop = optional_string(r)?,
             Field::Answers => draft.call = optional_string(r)?,
             Field::Tool => draft.call_name = optional_string(r)?,
-            Field::Truth(bit) => self.truth(r, record, bit)?,
+            Field::Truth(bit) => self.truth(r, record, bit, facts)?,
             Field::Kept(n) => {
                 let kind = r.peek()?;
                 let (start, end) = r.skip()?;
@@ -342,7 +342,8 @@ impl RecordReader {
         })
     }
 
-    fn truth(&self, r: &mut Reader<'_, '_>, record: &mut Record, bit: u64) -> Read<()> {
+    fn truth(&self, r: &mut Reader<'_, '_>, record: &mut Record, bit: u64, facts: &mut Facts) -> Read<()> {
+        facts.read_otherwise |= self.grammar.python && matches!(r.peek()?, Json::Array | Json::Object);
         let truth = truthy(r, self.grammar.python)?;
         record.flags = record.flags & !bit | if truth { bit } else { 0 };
         Ok(())

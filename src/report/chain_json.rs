@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::chain_autopsy::Autopsy;
+use super::chain_readers::{Reader, readers};
 use super::finding_json::{FindingJson, Under, findings};
 use super::json_head::{Each, Head, IdField, PathField};
 use super::scan_json::{ApiJson, ResumeJson};
@@ -85,6 +86,8 @@ where
     versions: &'a BTreeSet<String>,
     mode: &'static str,
     loader: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    readers: Vec<Reader<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     resume: Option<ResumeJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,6 +307,7 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
     let shown = report.tail.map_or(messages, Tail::kept);
     let next = Next { path: &session.path, shape: session.shape, mends: report.audit.mends() };
     let under = Under { below: report.below, next };
+    let others = if report.other_leaf { Vec::new() } else { session.other_readings() };
     let own = (!report.other_leaf).then_some(report.audit);
     let document = Document {
         head: Head::new("chain", report.taken_at),
@@ -312,6 +316,7 @@ pub fn document(writer: impl Write, report: &Report<'_>) -> io::Result<()> {
         versions: report.versions,
         mode: session.chain.mode.name(),
         loader: session.agent_id.loader(),
+        readers: own.map_or_else(Vec::new, |_| readers(session, &others)),
         resume: own.map(ResumeJson::new),
         api: own.map(ApiJson::new),
         path_stats: StatsJson {

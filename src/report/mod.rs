@@ -10,6 +10,7 @@ pub mod by_file;
 pub mod chain_anchors;
 pub mod chain_autopsy;
 pub mod chain_json;
+mod chain_readers;
 pub mod chain_table;
 pub mod chain_tree;
 pub mod chain_views;

@@ -14,7 +14,7 @@ use super::suggest::Next;
 use super::usage_json::TotalJson;
 use crate::agents;
 use crate::audit::layers::IndexAudit;
-use crate::audit::{self, Extra, Scan, SessionAudit};
+use crate::audit::{self, Extra, Reader, Scan, SessionAudit};
 use crate::chain::Mode;
 use crate::checkpoint::model::Count;
 use crate::finding::Rule;
@@ -314,6 +314,8 @@ pub struct ResumeJson {
     shown: Option<u32>,
     mode: &'static str,
     loader: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    readers: Vec<Reader>,
     lawful: LawfulJson,
 }
 
@@ -328,7 +330,8 @@ struct LawfulJson {
 impl ResumeJson {
     /// Of a session that was judged.
     pub fn new(session: &SessionAudit) -> Self {
-        ResumeJson::of(&session.resume(), session.mode, session.agent_id)
+        let own = ResumeJson::of(&session.resume(), session.mode, session.agent_id);
+        ResumeJson { readers: session.readers(), ..own }
     }
 
     /// Of a verdict, with how it was read and by whom.
@@ -343,6 +346,7 @@ impl ResumeJson {
             shown: looked_for(resume.shown),
             mode: mode.name(),
             loader: agent_id.loader(),
+            readers: Vec::new(),
             lawful: LawfulJson {
                 before_boundary: lawful.before_boundary,
                 other_branches: lawful.other_branches,

@@ -1,7 +1,7 @@
 //! Loader conformance: what `chain` says a resume brings back is what each agent's own loader brought back.
 //!
-//! `fixtures/loaders/{sid,claude,pi,real}` hold sessions and, in `expect.json`, what the loaders made of them: sid-code's
-//! own store, the open SDK of Claude Code, pi and OpenClaw themselves, run on these bytes. `real` are skeletons of real
+//! `fixtures/loaders/{sid,claude,claude-npm,pi,real}` hold sessions and, in `expect.json`, what the loaders made of them:
+//! sid-code's own store, both open SDKs of Claude Code, pi and OpenClaw themselves, run on these bytes. `real` are skeletons of real
 //! sessions: structure and damage kept, every text replaced.
 
 use crate::support;
@@ -82,6 +82,46 @@ fn the_open_sdk_shows_these_messages() {
         let got = messages.join(" ");
         (*want != got).then(|| format!("shows {}, not {}", head(&got), head(want)))
     });
+}
+
+/// `want`: the ids of its messages, or that it raises.
+#[test]
+fn the_newer_sdk_shows_these_messages() {
+    check("claude-npm", |file, want| {
+        let report = chain(file, "claude");
+        let reader =
+            list(&report, "readers").iter().find(|r| r["loader"].as_str().is_some_and(|l| l.contains("0.3.332")));
+        let reader = reader.expect("it is asked");
+        let ids: Vec<&str> = list(reader, "messages").iter().filter_map(|m| m["id"].as_str()).collect();
+        let got = if reader["raises"].is_null() { ids.join(" ") } else { "raises".to_owned() };
+        (*want != got).then(|| format!("shows {}, not {}", head(&got), head(want)))
+    });
+}
+
+/// The newer SDK reads a file of more than 5 MiB from its last boundary that keeps nothing.
+#[test]
+fn beyond_five_megabytes_the_newer_sdk_forgets_what_stands_before_a_boundary() {
+    const LIMIT: usize = 5 * 1024 * 1024;
+    let row = |id: u32, parent: &str, body: &str| {
+        let parent =
+            if parent.is_empty() { "null".to_owned() } else { format!("\"00000000-0000-4000-8000-{parent:0>12}\"") };
+        format!(
+            "{{{body},\"parentUuid\":{parent},\"uuid\":\"00000000-0000-4000-8000-{id:012}\",\"sessionId\":\"5e550000-0000-4000-8000-000000000001\"}}\n"
+        )
+    };
+    let user = |text: &str| format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}");
+    let boundary = "\"type\":\"system\",\"subtype\":\"compact_boundary\",\"content\":\"c\"";
+    let tail = row(2, "", boundary) + &row(3, "1", &user("a")) + &row(4, "3", &user("b"));
+    let first = |filler: usize| row(1, "", &user(&"x".repeat(filler)));
+    let empty = first(0).len() + tail.len();
+    for (size, want) in [(LIMIT, json!([1, 3, 4])), (LIMIT + 1, json!([3, 4]))] {
+        let temp = Temp::new("npm");
+        let file = temp.join("5e550000-0000-4000-8000-000000000001.jsonl");
+        write(&file, (first(size - empty) + &tail).as_bytes());
+        let report = chain(&file, "claude");
+        let lines: Vec<&Value> = list(&report["readers"][1], "messages").iter().map(|m| &m["line"]).collect();
+        assert_eq!(json!(lines), want, "{size} bytes");
+    }
 }
 
 /// `u:7`: the role's first letter and the end of the id, as a number where it is one.

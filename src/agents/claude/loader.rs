@@ -1,16 +1,24 @@
-//! Claude Code: from the leaf to what is brought back. The loader itself is in `load`.
+//! Claude Code: from the leaf to what is brought back. Two open loaders are known: `sdk_python`, which judges, and `sdk_npm`,
+//! which is newer.
+
+mod kept;
+pub(super) mod parallel;
+mod queued;
+mod sdk_npm;
+pub(super) mod sdk_python;
 
 use std::path::{Path, PathBuf};
 
-use super::{Claude, load};
+use super::Claude;
 use crate::chain::agent::Loader;
 use crate::chain::format::{Format, FormatBy};
 use crate::chain::graph::{Graph, MISSING};
 use crate::chain::recover::Broken;
 use crate::chain::shape::is_prompt;
 use crate::chain::survey::Reason;
-use crate::chain::{Chain, Mode};
+use crate::chain::{Chain, Mode, Reading};
 use crate::record::facts::{Facts, Id, Kind, Record, flag};
+use crate::record::reread::Reread;
 use crate::store::Source;
 use crate::text::Text;
 
@@ -24,15 +32,28 @@ impl Loader for Claude {
     }
 
     fn load(&self, facts: &Facts, graph: &Graph) -> Chain {
-        load::load(facts, graph)
+        sdk_python::load(facts, graph)
     }
 
     fn load_from(&self, facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
-        load::load_from(facts, graph, leaf)
+        sdk_python::load_from(facts, graph, leaf)
+    }
+
+    fn other_loaders(&self) -> &'static [&'static str] {
+        &[sdk_npm::LOADER]
+    }
+
+    fn other_readings(&self, source: &Source, facts: &Facts, graph: &Graph) -> Vec<Reading> {
+        sdk_npm::read(source, facts, graph).into_iter().collect()
+    }
+
+    fn shown_as(&self, again: &mut Reread<'_>, record: &Record) -> (Option<Text>, Option<String>) {
+        let (id, role) = sdk_npm::shown_as(again, record);
+        (id, Some(role.to_owned()))
     }
 
     fn load_transcript(&self, facts: &Facts, graph: &Graph) -> Chain {
-        load::load_subagent(facts, graph)
+        sdk_python::load_subagent(facts, graph)
     }
 
     /// Subagents lie in files of their own, and their records are a chain.
@@ -63,7 +84,7 @@ impl Loader for Claude {
     }
 
     fn is_node(&self, record: &Record) -> bool {
-        load::is_node(record)
+        sdk_python::is_node(record)
     }
 
     fn begins(&self, _record: &Record) -> bool {
@@ -71,7 +92,7 @@ impl Loader for Claude {
     }
 
     fn is_shown(&self, record: &Record) -> bool {
-        load::is_visible(record)
+        sdk_python::is_visible(record)
     }
 
     fn lost_head(&self, _records: &[Record]) -> Option<Id> {
@@ -98,7 +119,7 @@ impl Loader for Claude {
     }
 
     fn walked(&self, facts: &Facts, graph: &Graph, chain: &Chain) -> Vec<u32> {
-        chain.leaf.map_or_else(Vec::new, |leaf| load::walk(facts, graph, leaf).0)
+        chain.leaf.map_or_else(Vec::new, |leaf| sdk_python::walk(facts, graph, leaf).0)
     }
 
     /// Rows of parallel calls are put back beside the way up.

@@ -7,7 +7,7 @@ mod files;
 pub(crate) mod home;
 mod layout;
 mod list;
-pub(crate) mod load;
+
 mod loader;
 mod meter;
 mod names;
@@ -26,4 +26,17 @@ mod writer;
 
 /// Claude Code.
 #[derive(Debug)]
-pub(super) struct Claude;
+pub(super) struct Claude(Sdk);
+
+/// Which of the two open SDKs reads. They take other records from an odd file, so each reads by its own rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sdk {
+    Python,
+    Npm,
+}
+
+/// It, with the loader that judges.
+pub(super) static CLAUDE: Claude = Claude(Sdk::Python);
+
+/// The same records, as the other loader reads them.
+static NPM: Claude = Claude(Sdk::Npm);

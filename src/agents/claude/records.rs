@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Claude;
+use super::{Claude, Sdk};
 use crate::agents::{client_words, cut_by_length, wire};
 use crate::record::agent::{Cut, Empty, Field, FieldTable, Records, Seen, Slot, Speaker, Trouble, UsageField};
 use crate::record::document::Document;
@@ -57,6 +57,10 @@ static KEYS: FieldTable = FieldTable {
         key("isCompactSummary", Field::Truth(flag::COMPACT_SUMMARY).slot()),
         key("isApiErrorMessage", Field::Truth(flag::API_ERROR).slot()),
         key("forkedFrom", Field::Truth(flag::FORKED).slot()),
+        key("origin", Field::There.marking(flag::LOOK)),
+        key("reason", Field::There.marking(flag::LOOK)),
+        key("closesQuietTurn", Field::There.marking(flag::LOOK)),
+        key("hostHiddenToolUseIds", Field::There.marking(flag::LOOK)),
     ]]),
     message: Keys::new(&[&[
         key("role", Field::Role.slot()),
@@ -90,14 +94,18 @@ impl Records for Claude {
     }
 
     fn grammar(&self) -> Grammar {
-        Grammar { python: true }
+        Grammar { python: self.0 == Sdk::Python }
     }
 
     fn cut(&self, _: u64) -> Cut {
-        Cut::Returns
+        if self.0 == Sdk::Python { Cut::Returns } else { Cut::Lines }
     }
 
     fn strip(&self, text: &[u8]) -> Range<usize> {
+        if self.0 == Sdk::Npm {
+            // NULs too, and at the beginning only.
+            return text.iter().position(|byte| *byte > b' ').unwrap_or(text.len())..text.len();
+        }
         let white = |c: char| c.is_whitespace() || matches!(c, '\x1c'..='\x1f');
         let Ok(text) = std::str::from_utf8(text) else { return 0..text.len() };
         let start = text.len() - text.trim_start_matches(white).len();
@@ -105,8 +113,8 @@ impl Records for Claude {
     }
 
     fn raises(&self, trouble: Trouble) -> Option<&'static str> {
-        Some(match trouble {
-            // The SDK decodes the file as one text.
+        (self.0 == Sdk::Python).then_some(match trouble {
+            // It decodes the file as one text.
             Trouble::NotUtf8 => "UnicodeDecodeError",
             Trouble::TooDeep => "RecursionError",
         })
@@ -123,8 +131,12 @@ impl Records for Claude {
                 record.flags |= match &*seen.word(kept::SUBTYPE) {
                     b"compact_boundary" => flag::BOUNDARY,
                     b"microcompact_boundary" => flag::MICRO_BOUNDARY,
+                    b"voice_call_talk" => flag::LOOK,
                     _ => 0,
                 };
+                if seen.kind(kept::SEGMENT).is_some() || seen.kind(kept::MESSAGES).is_some() {
+                    record.flags |= flag::LOOK;
+                }
             }
             Kind::Progress if *seen.word(kept::INNER_TYPE) == *b"agent_progress" => {
                 record.flags |= flag::AGENT_PROGRESS;
@@ -132,6 +144,7 @@ impl Records for Claude {
             Kind::Attachment if *seen.word(kept::INNER_TYPE) == *b"queued_command" => {
                 record.flags |= flag::QUEUED_COMMAND;
             }
+            Kind::Attachment if *seen.word(kept::INNER_TYPE) == *b"fork_briefing" => record.flags |= flag::LOOK,
             Kind::User | Kind::Assistant => {
                 let right = if record.kind == Kind::User { &b"user"[..] } else { b"assistant" };
                 if seen.role != right && record.has(flag::MESSAGE) {

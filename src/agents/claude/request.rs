@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Claude, load};
+use super::Claude;
+use super::loader::parallel;
 use crate::agents::wire;
 use crate::provider::Api;
 use crate::record::facts::{Block, BlockKind, Facts, Kind, Record, flag};
@@ -30,7 +31,7 @@ impl Sender for Claude {
         let chain = &session.chain;
         let spoken = move |n: &u32| matches!(session.record(*n).kind, Kind::User | Kind::Assistant);
         if session.shape == Shape::Subagent {
-            let whole = load::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
+            let whole = parallel::with_parallel(&session.facts, &session.graph, chain.adopted.clone());
             return Box::new(whole.into_iter().filter(spoken));
         }
         let aside = |n: &u32| session.record(*n).any(flag::SIDECHAIN | flag::TEAM);

@@ -2,7 +2,7 @@
 
 use include_dir::{Dir, include_dir};
 
-use super::load::is_visible;
+use super::loader::sdk_python::is_visible;
 use super::{Claude, rules_calls, rules_chain};
 use crate::agents::wire;
 use crate::finding::{Finding, Fix, Rule, Severity};

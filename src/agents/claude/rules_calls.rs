@@ -1,6 +1,6 @@
 //! Claude Code: its tools, the files that it keeps before it changes them, and pairs that a compaction parts.
 
-use super::Claude;
+use super::CLAUDE;
 use crate::record::facts::{BlockKind, Id, Kind, Record, block, flag};
 use crate::record::{reread, value::Value};
 use crate::request::agent::Sender;
@@ -63,7 +63,7 @@ pub(super) fn snapshot(session: &Session, held: &Held, record: u32, block: u32) 
         let input = call.get("input")?;
         input.get("file_path").or_else(|| input.get("notebook_path"))?.string()
     })?;
-    let is_prompt = |r: &Record| r.kind == Kind::User && Claude.role(&session.facts, r) == Role::Prompt;
+    let is_prompt = |r: &Record| r.kind == Kind::User && CLAUDE.role(&session.facts, r) == Role::Prompt;
     let records = &session.facts.records;
     let prompt = records[..record as usize].iter().rposition(is_prompt).unwrap_or(0);
     let end = records[record as usize..].iter().position(is_prompt).map_or(records.len(), |n| record as usize + n);

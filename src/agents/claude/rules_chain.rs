@@ -1,6 +1,6 @@
 //! Claude Code: what only its chains can have. C215 to C219.
 
-use super::load::is_visible;
+use super::loader::sdk_python::is_visible;
 use crate::chain::graph::{MISSING, NO_PARENT, numbered};
 use crate::chain::shape::{Below, NOWHERE};
 use crate::chain::walk::up;

@@ -1,103 +1,52 @@
-//! Claude Code's chain as the open SDK loads it: `claude-agent-sdk 0.2.189`; `docs/formats/claude-code.md`,
-//! section 3, rules 2 to 7.
+//! Rows of parallel calls, which are not on the way up from the leaf: both loaders put them back (rule 6, and F for the
+//! newer one), `docs/formats/claude-code.md`.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use crate::chain::graph::{Graph, MISSING, NO_PARENT, numbered};
-use crate::chain::walk::{self, Inherited};
-use crate::chain::{Chain, Mode, Refusal, Stop};
 use crate::record::facts::{BlockKind, Facts, Kind, Record, block, flag};
+use crate::record::reread;
+use crate::record::value::Value;
+use crate::store::Source;
 
-/// Hidden from the messages, and only the second choice as a leaf.
-const ASIDE: u64 = flag::META | flag::SIDECHAIN | flag::TEAM;
-
-/// Follows the loader: leaf, walk, parallel repair, visibility.
-pub(crate) fn load(facts: &Facts, graph: &Graph) -> Chain {
-    if let Some((line, why)) = facts.raises {
-        return Chain::none(Some(Refusal::Raises(line, why)));
-    }
-    if let Some(record) = facts.records.iter().find(|r| raises(r)) {
-        return Chain::none(Some(Refusal::Raises(record.line, "TypeError")));
-    }
-    let Some(leaf) = leaf(facts, graph) else {
-        return Chain { mode: Mode::Tree, ..Chain::none(None) };
-    };
-    load_from(facts, graph, leaf)
-}
-
-/// The chain of a leaf that is given.
-pub(crate) fn load_from(facts: &Facts, graph: &Graph, leaf: u32) -> Chain {
-    let (walked, stop) = walk(facts, graph, leaf);
-    let adopted = with_parallel(facts, graph, walked);
-    // As long as it can become: a list that grows is copied, and both copies cost memory.
-    let mut messages = Vec::with_capacity(adopted.len());
-    messages.extend(adopted.iter().copied().filter(|&n| is_visible(&facts.records[n as usize])));
-    Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
-}
-
-/// A chain with the rows of its responses that the way up does not meet, put back (rule 6).
+/// A chain with the rows of its responses that the way up does not meet, put back.
 pub(crate) fn with_parallel(facts: &Facts, graph: &Graph, walked: Vec<u32>) -> Vec<u32> {
-    Repair::new(facts, graph, &walked).whole().unwrap_or(walked)
+    Repair::new(facts, graph, &walked, None).whole().unwrap_or(walked)
 }
 
-/// The five chain types with a string `uuid` (rule 2).
-pub(crate) fn is_node(record: &Record) -> bool {
-    record.has(flag::ID_STRING)
-        && matches!(record.kind, Kind::User | Kind::Assistant | Kind::System | Kind::Attachment | Kind::Progress)
+/// The same as the newer loader does it; none when it raises.
+pub(super) fn with_parallel_by_text(
+    facts: &Facts,
+    graph: &Graph,
+    walked: Vec<u32>,
+    source: &Source,
+) -> Option<Vec<u32>> {
+    let mut repair = Repair::new(facts, graph, &walked, Some(source));
+    let whole = repair.whole();
+    let raised = repair.raised.get();
+    (!raised).then(|| whole.unwrap_or(walked))
 }
 
-/// Whether a record is shown (rule 7).
-pub(crate) fn is_visible(record: &Record) -> bool {
-    is_spoken(record) && !record.any(ASIDE)
-}
-
-fn is_spoken(record: &Record) -> bool {
-    matches!(record.kind, Kind::User | Kind::Assistant)
-}
-
-/// A type that cannot be hashed, or a chain record whose parent cannot (rule 13).
-fn raises(record: &Record) -> bool {
-    record.has(flag::TYPE_CONTAINER) || (record.has(flag::PARENT_CONTAINER) && is_node(record))
-}
-
-/// Rule 4. Of all records that nobody names as parent, the nearest user or assistant record above each is a candidate;
-/// the one that stands last in the file wins, times are never looked at.
-pub(crate) fn leaf(facts: &Facts, graph: &Graph) -> Option<u32> {
-    let records = &facts.records;
-    // Of each record the nearest spoken one at or above it: none where a root, a gap or a loop comes first.
-    let own = |(n, r)| if graph.has(n, facts) && is_spoken(r) { n } else { MISSING };
-    let mut nearest = Inherited::new(numbered(records).map(own).collect(), MISSING, NO_PARENT);
-    // Position and record of the best candidate, and of the best that is only the second choice.
-    let mut best: Option<(u32, u32)> = None;
-    let mut best_aside: Option<(u32, u32)> = None;
-    for (n, record) in numbered(records) {
-        if !graph.has(n, facts) || !graph.children(graph.canonical(n, facts)).is_empty() {
-            continue;
-        }
-        let candidate = if is_spoken(record) {
-            n
-        } else {
-            match graph.parent[n as usize] {
-                NO_PARENT | MISSING => continue,
-                p => match nearest.of(graph, p, |_, _| NO_PARENT) {
-                    NO_PARENT => continue,
-                    found => found,
-                },
-            }
-        };
-        // Two copies of one terminal tie in position; the first is the leaf.
-        let position = graph.canonical(candidate, facts);
-        let slot = if records[candidate as usize].any(ASIDE) { &mut best_aside } else { &mut best };
-        if slot.is_none_or(|(at, _)| position > at) {
-            *slot = Some((position, candidate));
-        }
+/// A record's time as it is written: empty for none, none when it is no text.
+fn stamp(source: &Source, record: &Record) -> Option<String> {
+    let text = reread::text(source, record).unwrap_or_default();
+    match Value::parse(&text).and_then(|row| row.get("timestamp")) {
+        Some(time) if time.raw() != b"null" => time.string(),
+        _ => Some(String::new()),
     }
-    best.or(best_aside).map(|(_, n)| n)
 }
 
-/// Rule 5. From a record to the root; the result is root first.
-pub(crate) fn walk(facts: &Facts, graph: &Graph, leaf: u32) -> (Vec<u32>, Stop) {
-    walk::path(facts.records.len(), leaf, |n| graph.parent[n as usize], |n| graph.canonical(n, facts))
+/// As JavaScript's `localeCompare` orders ASCII: signs, digits, letters whatever their case; then small before large.
+fn order_key(text: &str) -> (Vec<(u8, u32)>, Vec<bool>) {
+    const SIGNS: &str = "\t\n\u{b}\u{c}\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
+    let weight = |c: char| match SIGNS.chars().position(|sign| sign == c) {
+        Some(place) => (0, place as u32),
+        None if c.is_ascii_alphabetic() => (1, c.to_ascii_lowercase() as u32),
+        None => (2, c as u32),
+    };
+    let counts = |c: &char| SIGNS.contains(*c) || !c.is_control();
+    (text.chars().filter(counts).map(weight).collect(), text.chars().filter(counts).map(char::is_uppercase).collect())
 }
 
 /// Rule 6: rows of a response that the walk did not meet, put back behind its last row that it did.
@@ -116,19 +65,33 @@ struct Repair<'a> {
     owner: HashMap<u64, Option<u32>>,
     /// Results off the chain by a row that they may belong to: row, order, result. Sorted.
     near: Vec<(u32, u32, u32)>,
+    /// The file, for the newer loader: it puts rows in the order of their times as texts.
+    times: Option<&'a Source>,
+    /// Whether a time that is no text had to be compared.
+    raised: Cell<bool>,
 }
 
 impl<'a> Repair<'a> {
-    fn new(facts: &'a Facts, graph: &'a Graph, chain: &'a [u32]) -> Self {
+    fn new(facts: &'a Facts, graph: &'a Graph, chain: &'a [u32], times: Option<&'a Source>) -> Self {
         let mut shown = vec![false; facts.records.len()];
         for &n in chain {
             shown[graph.canonical(n, facts) as usize] = true;
         }
-        Repair { facts, graph, chain, shown, members: Vec::new(), owner: HashMap::new(), near: Vec::new() }
+        Repair {
+            facts,
+            graph,
+            chain,
+            shown,
+            members: Vec::new(),
+            owner: HashMap::new(),
+            near: Vec::new(),
+            times,
+            raised: Cell::new(false),
+        }
     }
 
     /// The chain with them; none when all is on it.
-    fn whole(mut self) -> Option<Vec<u32>> {
+    fn whole(&mut self) -> Option<Vec<u32>> {
         let order = self.in_order_of_appearance();
         if order.iter().all(|&n| self.shown[n as usize]) {
             return None;
@@ -258,11 +221,25 @@ impl<'a> Repair<'a> {
                 own.push(result);
             }
         }
-        let time = |n: &u32| self.facts.records[*n as usize].time;
-        siblings.sort_by_key(time);
-        own.sort_by_key(time);
+        self.sort_by_time(&mut siblings);
+        self.sort_by_time(&mut own);
         siblings.extend(own);
         siblings
+    }
+
+    /// Both loaders compare times as texts; where all are times, that is their order.
+    fn sort_by_time(&self, rows: &mut [u32]) {
+        let record = |n: &u32| &self.facts.records[*n as usize];
+        let Some(source) = self.times.filter(|_| rows.len() > 1 && rows.iter().any(|n| record(n).has(flag::TIME_BAD)))
+        else {
+            return rows.sort_by_key(|n| record(n).time);
+        };
+        let stamps: HashMap<u32, Option<String>> =
+            rows.iter().map(|&n| (n, stamp(source, &self.facts.records[n as usize]))).collect();
+        if rows[1..].iter().any(|n| stamps[n].is_none()) {
+            self.raised.set(true);
+        }
+        rows.sort_by_cached_key(|n| order_key(stamps[n].as_deref().unwrap_or_default()));
     }
 
     /// Whether a result belongs to a row: it is its parent, or the row is named or owns an answered call, by the same writer.
@@ -294,23 +271,12 @@ impl<'a> Repair<'a> {
     /// A user record with a parent and at least one result.
     fn is_result(&self, n: u32) -> bool {
         let record = &self.facts.records[n as usize];
+        let has_parent = match self.times {
+            Some(_) => self.graph.parent[n as usize] != NO_PARENT,
+            None => record.has(flag::PARENT_STRING) && !record.parent.is_none(),
+        };
         record.kind == Kind::User
-            && record.has(flag::PARENT_STRING)
-            && !record.parent.is_none()
+            && has_parent
             && self.facts.blocks_of(record).iter().any(|b| b.kind == BlockKind::Result)
     }
-}
-
-/// Rule 8: a subagent's transcript. The leaf is its last user or assistant line, the walk is plain, meta records stay.
-pub(crate) fn load_subagent(facts: &Facts, graph: &Graph) -> Chain {
-    if let Some((line, why)) = facts.raises {
-        return Chain::none(Some(Refusal::Raises(line, why)));
-    }
-    let last = numbered(&facts.records).rev().find(|(n, r)| graph.has(*n, facts) && is_spoken(r));
-    let Some((leaf, _)) = last else {
-        return Chain { mode: Mode::Tree, ..Chain::none(None) };
-    };
-    let (adopted, stop) = walk(facts, graph, leaf);
-    let messages = adopted.iter().copied().filter(|&n| is_spoken(&facts.records[n as usize])).collect();
-    Chain { mode: Mode::Tree, leaf: Some(leaf), adopted, messages, stop, refusal: None, kept_range_lost: None }
 }
