@@ -10,11 +10,11 @@
 //! | room | what it answers |
 //! | --- | --- |
 //! | [`text`], [`identity`], [`finding`], [`verdict`] | the words that every room uses; the two verdicts on a session |
+//! | [`provider`] | what a provider's API takes |
 //! | [`store`] | where records lie: homes and layouts of each agent, files, physical lines, liveness |
 //! | [`record`] | what a line means: JSON as JavaScript reads it, and the facts of one record |
 //! | [`chain`] | how records hang together: each agent's own loader rule |
 //! | [`session`] | one session, read and loaded |
-//! | [`provider`] | what a provider's API takes |
 //! | [`request`] | what would be sent next: messages after the agent's own cleaning, calls paired with results |
 //! | [`checkpoint`] | the file layer: what can be brought back, and what the agent's own undo would do |
 //! | [`metrics`] | stock and flow, usage, distributions, the field census |

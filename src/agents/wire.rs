@@ -30,6 +30,7 @@ pub(super) const INNER_BLOCK: &[Key<BlockField>] = &[
     key("source", BlockField::Source),
     key("media_type", BlockField::Label),
     key("data", BlockField::Data),
+    key("tool_name", BlockField::Name),
 ];
 
 /// What a block of this type is.
@@ -43,7 +44,8 @@ pub(super) fn block_kind(type_name: &[u8]) -> BlockKind {
         b"image" => BlockKind::Image,
         b"document" => BlockKind::Document,
         b"tool_reference" => BlockKind::ToolReference,
-        other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_result") => BlockKind::Server,
+        other if other.ends_with(b"_tool_result") => BlockKind::ServerResult,
+        other if other.starts_with(b"server_tool") || other.ends_with(b"_tool_use") => BlockKind::Server,
         _ => BlockKind::Other,
     }
 }

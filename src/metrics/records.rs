@@ -318,7 +318,7 @@ fn block_name(kind: BlockKind) -> &'static str {
         BlockKind::Image => "image",
         BlockKind::Document => "document",
         BlockKind::ToolReference => "tool_reference",
-        BlockKind::Server => "(server tool)",
+        BlockKind::Server | BlockKind::ServerResult => "(server tool)",
         BlockKind::Other | BlockKind::NotObject => "(other)",
     }
 }

@@ -1,5 +1,6 @@
 //! What a provider's API takes: whose rules judge a request, and what is known of them.
 
+pub mod limits;
 pub mod refusal;
 
 /// Whose rules the next request is judged by.

@@ -334,8 +334,10 @@ pub enum BlockKind {
     Document,
     /// A reference to a tool.
     ToolReference,
-    /// A server's own tool call or its result.
+    /// A call of a provider's own tool.
     Server,
+    /// The result of one.
+    ServerResult,
 }
 
 /// Flags of a block.
@@ -464,6 +466,8 @@ pub enum DefectKind {
     BrokenDocument,
     /// A reference to a tool.
     ToolReference,
+    /// A reference to a tool by a name that is longer than the API takes.
+    LongReference,
 }
 
 /// A line that the loader's parser refuses.
@@ -620,6 +624,11 @@ pub struct Names {
 }
 
 impl Names {
+    /// The length of the longest, in bytes.
+    pub fn longest(&self) -> usize {
+        self.list.iter().map(|name| name.len()).max().unwrap_or(0)
+    }
+
     /// The number of a string. `slot` remembers the last answer for one kind of field, which is nearly always the next.
     pub fn intern(&mut self, slot: usize, text: &[u8]) -> u16 {
         let last = self.last[slot & 7];

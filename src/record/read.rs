@@ -19,6 +19,7 @@ use super::keys::Keys;
 use super::kind;
 use super::media::{self, Media};
 use super::time;
+use crate::provider::limits;
 
 /// A record that an earlier repair of ours made or changed carries this key, whatever agent it is of.
 const REPAIRED: &[u8] = b"sidAudit";
@@ -534,6 +535,8 @@ impl RecordReader {
                 new.id = result_id.hash(r);
                 new.flags = if result_id.is_name() { 0 } else { block::NO_ID } | if error { block::ERROR } else { 0 };
             }
+            BlockKind::Server if id.is_name() => new.id = id.hash(r),
+            BlockKind::ServerResult if result_id.is_name() => new.id = result_id.hash(r),
             BlockKind::Image | BlockKind::Document => self.judge(new.kind, media),
             _ => {}
         }
@@ -556,6 +559,10 @@ impl RecordReader {
                 Some(BlockField::Source) if r.peek()? == Json::Object => self.source(r, &mut media),
                 Some(BlockField::Label) => media.label(r),
                 Some(BlockField::Data) => media.data(r),
+                Some(BlockField::Name) => {
+                    media.name = optional_string(r)?.map_or(0, |s| decoded(r, s).len());
+                    Ok(())
+                }
                 _ => r.skip().map(drop),
             })?;
             if let Some(s) = type_name {
@@ -578,6 +585,7 @@ impl RecordReader {
         let found = match kind {
             BlockKind::Image => media::judge(seen.media),
             BlockKind::Document => media::judge(Media { document: true, ..seen.media }),
+            BlockKind::ToolReference if seen.name > limits::REFERENCE_NAME => Some(DefectKind::LongReference),
             BlockKind::ToolReference => Some(DefectKind::ToolReference),
             _ => None,
         };
@@ -591,6 +599,8 @@ impl RecordReader {
 #[derive(Clone, Copy, Default)]
 struct Seen<'a> {
     media: Media<'a>,
+    /// How long the name of a referenced tool is, in bytes.
+    name: usize,
     at: (usize, usize),
 }
 

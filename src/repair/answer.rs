@@ -134,6 +134,7 @@ pub static ANSWERS: &[Answer] = &[
     Answer::new(&tools::INCOMPLETE_BLOCK, content::incomplete),
     Answer::new(&tools::INPUT_NOT_OBJECT, content::inputs),
     Answer::new(&tools::RESULT_OF_FAILED_TURN, content::blocks),
+    Answer::new(&tools::SERVER_RESULT_ALONE, content::blocks),
     Answer::new(&messages::EMPTY_TEXT, content::empty_texts),
     Answer::new(&messages::BLANK_TEXT, content::blank_texts),
     Answer::new(&messages::EMPTY_CONTENT, content::empty),

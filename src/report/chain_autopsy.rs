@@ -166,7 +166,7 @@ fn word(kind: BlockKind) -> &'static str {
         BlockKind::Image => "image",
         BlockKind::Document => "document",
         BlockKind::ToolReference => "tool_reference",
-        BlockKind::Server => "server_tool",
+        BlockKind::Server | BlockKind::ServerResult => "server_tool",
     }
 }
 

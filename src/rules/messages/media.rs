@@ -2,17 +2,26 @@
 //! the API.
 
 use super::{
-    BROKEN_DOCUMENT, MISLABELLED_MEDIA, OVERSIZED_MEDIA, TOOL_REFERENCE, UNDECODABLE_MEDIA, UNSUPPORTED_MEDIA,
+    BROKEN_DOCUMENT, LONG_NAME, MISLABELLED_MEDIA, OVERSIZED_MEDIA, TOOL_REFERENCE, UNDECODABLE_MEDIA,
+    UNSUPPORTED_MEDIA,
 };
 use crate::finding::{Finding, Rule};
-use crate::record::facts::{BlockKind, DefectKind};
+use crate::provider::limits::TOOL_NAME;
+use crate::record::facts::{Block, BlockKind, DefectKind};
 use crate::request::WHOLE;
 use crate::rules::Context;
 use crate::rules::api_verdict::{Case, Does, NOTED, REFUSED, Weight, effect};
 
 /// What is worded here.
-pub(super) static RULES: &[&Rule] =
-    &[&MISLABELLED_MEDIA, &UNDECODABLE_MEDIA, &OVERSIZED_MEDIA, &UNSUPPORTED_MEDIA, &BROKEN_DOCUMENT, &TOOL_REFERENCE];
+pub(super) static RULES: &[&Rule] = &[
+    &MISLABELLED_MEDIA,
+    &UNDECODABLE_MEDIA,
+    &OVERSIZED_MEDIA,
+    &UNSUPPORTED_MEDIA,
+    &BROKEN_DOCUMENT,
+    &TOOL_REFERENCE,
+    &LONG_NAME,
+];
 
 /// The rule that tells what is wrong with a medium.
 pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
@@ -23,6 +32,7 @@ pub fn rule_of(kind: DefectKind) -> Option<&'static Rule> {
         DefectKind::UnsupportedMedia => &UNSUPPORTED_MEDIA,
         DefectKind::BrokenDocument => &BROKEN_DOCUMENT,
         DefectKind::ToolReference => &TOOL_REFERENCE,
+        DefectKind::LongReference => &LONG_NAME,
         _ => return None,
     })
 }
@@ -38,10 +48,21 @@ pub(super) fn judge(context: &Context<'_>, cases: &mut Vec<Case>) {
         let treatment = match defect.kind {
             DefectKind::ToolReference => context.agent.tool_reference(),
             _ if !sent.reaches(defect.record) => NOTED,
+            DefectKind::LongReference => REFUSED,
             DefectKind::UndecodableMedia => context.agent.undecodable_media(),
             _ => REFUSED,
         };
         cases.push(Case::new(rule, treatment, defect.record, WHOLE).with(number));
+    }
+    let names = &session.facts.names;
+    if names.longest() > TOOL_NAME {
+        let long = |b: &Block| b.kind == BlockKind::Call && names.get(b.name).is_some_and(|n| n.len() > TOOL_NAME);
+        for row in &sent.rows {
+            let blocks = (0..).zip(sent.blocks(&session.facts, row.record));
+            let treatment = if sent.reaches(row.record) { REFUSED } else { NOTED };
+            let found = blocks.filter(|(_, b)| long(b));
+            cases.extend(found.map(|(place, _)| Case::new(&LONG_NAME, treatment, row.record, place)));
+        }
     }
     if !session.facts.blocks.iter().any(|b| b.kind == BlockKind::ToolReference) {
         return;

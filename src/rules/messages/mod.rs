@@ -32,6 +32,7 @@ pub static RULES: &[&Rule] = &[
     &TOOL_REFERENCE,
     &WRONG_SHAPE,
     &REQUEST_REFUSED,
+    &LONG_NAME,
 ];
 
 /// Finds them in one session.
@@ -117,6 +118,10 @@ pub(crate) static TOOL_REFERENCE: Rule =
 
 pub(crate) static REQUEST_REFUSED: Rule =
     Rule { code: "M417", name: "request-refused", severity: Severity::Error, fix: Some(Fix::Content), since: "0.2.0" };
+
+/// The limits are [`crate::provider::limits`].
+pub(crate) static LONG_NAME: Rule =
+    Rule { code: "M418", name: "long-tool-name", severity: Severity::Error, fix: None, since: "0.2.0" };
 
 pub(crate) static WRONG_SHAPE: Rule =
     Rule { code: "M414", name: "wrong-shape", severity: Severity::Error, fix: Some(Fix::Content), since: "0.1.0" };

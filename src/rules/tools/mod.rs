@@ -2,13 +2,13 @@
 //! rows of one response merged, the agent's own cleaning and synthesis applied.
 //!
 //! `judge` finds the cases, `split_pairs` the pairs of which one half is not sent, `cause` says where the other half went,
-//! `effects` what an open call may have done. What the
-//! chain lost is told by `chain`, what stands in messages besides calls by `messages`.
+//! `effects` what an open call may have done, `server` results of the provider's own tools. What the chain lost is told by `chain`, what stands in messages besides calls by `messages`.
 
 mod cause;
 mod effects;
 mod held;
 mod judge;
+mod server;
 mod split_pairs;
 
 pub use effects::Tools;
@@ -29,6 +29,7 @@ pub static RULES: &[&Rule] = &[
     &INPUT_NOT_OBJECT,
     &PAIR_SPLIT_BY_BOUNDARY,
     &RESULT_OF_FAILED_TURN,
+    &SERVER_RESULT_ALONE,
 ];
 
 /// Finds them in one session.
@@ -39,6 +40,9 @@ pub fn check(context: &Context<'_>, found: &mut Collector) {
         judged.word(context, &causes, case, finding)
     });
     judged.off_chain(context, found);
+    api_verdict::emit(context, server::cases(context), found, |case, finding, _| {
+        finding.effect(api_verdict::effect(context, case.rule, case.does))
+    });
 }
 
 pub(crate) static ORPHAN_TOOL_USE: Rule =
@@ -81,4 +85,13 @@ pub(crate) static RESULT_OF_FAILED_TURN: Rule = Rule {
     severity: Severity::Error,
     fix: Some(Fix::Content),
     since: "0.1.0",
+};
+
+/// The API's answer is quoted in public reports of 2026 for the advisor tool: the call has to stand in the same turn.
+pub(crate) static SERVER_RESULT_ALONE: Rule = Rule {
+    code: "T310",
+    name: "server-result-alone",
+    severity: Severity::Error,
+    fix: Some(Fix::Content),
+    since: "0.2.0",
 };
