@@ -112,13 +112,6 @@ pub struct Integrity {
     pub dangling: Vec<(u32, u32)>,
 }
 
-impl Integrity {
-    /// Whether every call has its result and every result its call.
-    pub fn intact(&self) -> bool {
-        self.orphans.is_empty() && self.dangling.is_empty()
-    }
-}
-
 /// The next request, before and after the agent's own cleaning.
 #[derive(Debug)]
 pub struct Request {

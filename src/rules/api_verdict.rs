@@ -3,9 +3,7 @@
 //!
 //! **How a provider is judged.** Anthropic's rules are known here. Of providers that speak OpenAI's protocol one rule is
 //! known: calls and results come in pairs. `ok` says of them that the pairs are whole. For any other provider a defect is a
-//! warning and the verdict is `unknown`. One thing is known whatever the provider: whether calls and results belong
-//! together as an agent's own integrity check has it, because that check runs on every history that the agent loads. So a
-//! history that is not intact after its cleaning is `refused`, and one that the cleaning repairs is `healed`.
+//! warning and the verdict is `unknown`. A history whose pairs the agent itself repairs before it sends is `healed`.
 
 use super::messages::REQUEST_REFUSED;
 use super::tools::{DANGLING_TOOL_RESULT, ORPHAN_TOOL_USE};
@@ -184,8 +182,7 @@ pub fn api(context: &Context<'_>, resume: ResumeVerdict, findings: &[Finding]) -
     if sent.ended {
         return (ApiVerdict::Ok, Vec::new());
     }
-    let torn = sent.integrity.as_ref().is_some_and(|[_, cleaned]| !cleaned.intact());
-    if !refused.is_empty() || torn {
+    if !refused.is_empty() {
         return (ApiVerdict::Refused, refused);
     }
     let in_flight = rules(&|f| f.api == Weight::InFlight);

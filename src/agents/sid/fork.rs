@@ -1,7 +1,6 @@
 //! Where a session of sid-code was forked from.
 
-use crate::chain::graph::{Graph, numbered};
-use crate::record::facts::{Facts, Id, Kind, flag};
+use crate::record::facts::{Id, Kind, flag};
 use crate::record::reread;
 use crate::record::value::Value;
 use crate::rules::store::collect::Fork;
@@ -12,7 +11,7 @@ pub(super) fn of(session: &Session) -> Option<Fork> {
     let facts = &session.facts;
     let row = facts.records.iter().find(|r| r.has(flag::FORKED_FROM));
     let start = facts.records.iter().find(|r| r.kind == Kind::Start && r.has(flag::PARENT_STRING));
-    // A start record whose parent is a record of the file is damage, no fork.
+    // A start record whose parent is a record of the file goes on with it, and is no fork.
     let start = start.filter(|r| session.graph.find(r.parent, facts).is_none());
     let mut fork = Fork { source: None, named: String::new(), tail: None, messages: None, line: 0 };
     if let Some(start) = start {
@@ -33,11 +32,4 @@ pub(super) fn of(session: &Session) -> Option<Fork> {
         fork.line = row.line;
     }
     fork.source.is_some().then_some(fork)
-}
-
-/// A start record whose parent is a record of its own file: no fork. The walk would come back if it went on.
-pub(super) fn start_below(facts: &Facts, graph: &Graph) -> Option<u32> {
-    numbered(&facts.records)
-        .filter(|(_, r)| r.kind == Kind::Start && !r.parent.is_none())
-        .find_map(|(n, r)| graph.find(r.parent, facts).map(|_| n))
 }

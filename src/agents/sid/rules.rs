@@ -2,7 +2,7 @@
 
 use include_dir::{Dir, include_dir};
 
-use super::{Sid, fork};
+use super::Sid;
 use crate::agents::wire;
 use crate::chain::{Mode, Stop};
 use crate::finding::{Finding, Rule, Severity};
@@ -170,7 +170,7 @@ impl Links for Sid {
             Stop::Repeat(n) if session.record(n).id != session.record(n).parent => Some(n),
             _ => None,
         };
-        repeat.into_iter().chain(fork::start_below(&session.facts, &session.graph)).collect()
+        repeat.into_iter().collect()
     }
 
     fn replays(&self, _: &Session) -> Vec<(u32, u32)> {
@@ -221,7 +221,7 @@ impl Calls for Sid {
     }
 
     fn mends_pairs(&self, request: &Request, _: bool) -> bool {
-        request.integrity.as_ref().is_some_and(|[raw, _]| !raw.intact())
+        request.integrity.as_ref().is_some_and(|[raw, _]| !raw.orphans.is_empty())
     }
 
     fn repeats_matter(&self, api: Api) -> bool {
@@ -235,7 +235,7 @@ impl Calls for Sid {
     /// Its cleaning looks at results of any message, its integrity check at those of the user.
     fn open_call(&self, context: &Context<'_>, call: &Call, _: bool) -> Treatment {
         if context.request.fate(call.row, call.block).is_none() {
-            return (Weight::Breaks, Does::Says("{loader} keeps the call and sends it without a result"));
+            return healed("{loader} keeps the call and answers it with a placeholder in every request");
         }
         match context.session.shape {
             Shape::Sidechain => healed("{loader} leaves the call out when it puts the subagent's history together"),
@@ -252,10 +252,10 @@ impl Calls for Sid {
             State::Dangling if request.fate(result.row, result.block).is_some() => {
                 healed("{loader} drops the message that holds it, for another block in it")
             }
-            State::Dangling => (
-                Weight::Breaks,
-                Does::Says("{loader} keeps the result and sends it; its own check writes a violation dump"),
-            ),
+            // Nothing to drop from the file: what is sent is made anew each time.
+            State::Dangling => {
+                (Weight::Noted, Does::Says("{loader} keeps the result and takes it out of every request"))
+            }
             _ => REFUSED,
         }
     }

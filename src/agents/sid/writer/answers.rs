@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::io;
 
-use crate::agents::sid::fork;
 use crate::chain::graph::MISSING;
 use crate::chain::recover::{Broken, Evidence, Origin, Recovered};
 use crate::chain::walk;
@@ -16,26 +15,10 @@ use crate::repair::edit::{Action, Edit};
 use crate::repair::links::{mended, quoted, set_member, whole_line, with_and_without_legible};
 use crate::repair::synthesize;
 use crate::repair::text::Splice;
-use crate::rules::chain::{CYCLE, MISSING_HEADER, PARENT_AFTER_CHILD};
+use crate::rules::chain::{MISSING_HEADER, PARENT_AFTER_CHILD};
 
-pub(super) static ANSWERS: &[Answer] = &[
-    Answer::new(&CYCLE, cycle),
-    Answer::new(&PARENT_AFTER_CHILD, parent_after_child),
-    Answer::new(&MISSING_HEADER, start),
-];
-
-/// A start record below another becomes a root; any other loop is opened as it is elsewhere.
-fn cycle(job: &Job<'_>) -> io::Result<Vec<Way>> {
-    let session = job.session();
-    let Some(n) = fork::start_below(&session.facts, &session.graph) else {
-        return with_and_without_legible(job, |relink| mended(job, relink, |_| Ok(Vec::new()), |_| true));
-    };
-    let record = session.record(n);
-    let text = reread::text(&session.source, record)?;
-    let splice = set_member(&text, record.offset, "parentUuid", "null");
-    let edit = splice.map(|s| job.edit(Fix::Links, Action::SetParent, record.offset, vec![s]).reason("as a root"));
-    Ok(edit.into_iter().map(|e| vec![e]).collect())
-}
+pub(super) static ANSWERS: &[Answer] =
+    &[Answer::new(&PARENT_AFTER_CHILD, parent_after_child), Answer::new(&MISSING_HEADER, start)];
 
 /// No link changes: lines do.
 fn parent_after_child(job: &Job<'_>) -> io::Result<Vec<Way>> {
