@@ -17,7 +17,7 @@ use super::{Pi, load};
 /// C232. pi 1.6.0 and OpenClaw 2026.7.35, `docs/formats/pi.md`, section 14: what a compaction summarised is not sent any
 /// more, whatever the summary says.
 pub(super) static EMPTY_SUMMARY: Rule =
-    Rule { code: "C232", name: "empty-summary", severity: Severity::Warning, fix: None, since: "0.1.0" };
+    Rule { code: "C232", name: "empty-summary", severity: Severity::Warning, fix: None, since: "0.2.0" };
 
 /// C233. pi 1.6.0, `docs/formats/pi.md`, section 13.
 pub(super) static UNVERSIONED_TREE: Rule = Rule {
@@ -25,7 +25,7 @@ pub(super) static UNVERSIONED_TREE: Rule = Rule {
     name: "unversioned-tree",
     severity: Severity::Warning,
     fix: Some(Fix::Content),
-    since: "0.1.0",
+    since: "0.2.0",
 };
 
 pub(super) fn check(agent: &Pi, view: &View<'_>, found: &mut Collector) {

@@ -14,11 +14,11 @@ use super::records::own;
 /// C230. pi 1.6.0, `docs/formats/pi.md`, section 11: the footer sums the usage of every entry in the file, whatever branch
 /// it is on, and trims the last name of the session.
 pub(super) static FIRST_FRAME_THROWS: Rule =
-    Rule { code: "C230", name: "first-frame-throws", severity: Severity::Error, fix: None, since: "0.1.0" };
+    Rule { code: "C230", name: "first-frame-throws", severity: Severity::Error, fix: None, since: "0.2.0" };
 
 /// C231. pi 1.6.0, `docs/formats/pi.md`, section 11: the rows of its tree.
 pub(super) static TREE_THROWS: Rule =
-    Rule { code: "C231", name: "tree-throws", severity: Severity::Warning, fix: None, since: "0.1.0" };
+    Rule { code: "C231", name: "tree-throws", severity: Severity::Warning, fix: None, since: "0.2.0" };
 
 pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
     if context.session.chain.refusal.is_some() {
