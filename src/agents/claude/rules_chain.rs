@@ -21,10 +21,16 @@ pub(super) fn check(view: &View<'_>, found: &mut Collector) {
     summaries(view, found);
 }
 
-/// Boundaries, forks, sidechains, cleared contexts, and rows without a prompt below, which lead nowhere.
+/// Boundaries, forks, sidechains, cleared contexts, and rows without a prompt below, which lead nowhere; and summaries:
+/// clients 1.0.x compact without a boundary (`docs/formats/claude-code.md`, section 7).
 pub(super) fn is_lawful_root(view: &View<'_>, n: u32) -> bool {
-    const LAWFUL: u64 =
-        flag::BOUNDARY | flag::MICRO_BOUNDARY | flag::FORKED | flag::SIDECHAIN | flag::TEAM | flag::CLEARED;
+    const LAWFUL: u64 = flag::BOUNDARY
+        | flag::MICRO_BOUNDARY
+        | flag::FORKED
+        | flag::SIDECHAIN
+        | flag::TEAM
+        | flag::CLEARED
+        | flag::COMPACT_SUMMARY;
     view.context.session.record(n).any(LAWFUL)
         || view.shape.below(n).first_prompt == NOWHERE
         || cleared_below(view, n)
@@ -179,6 +185,7 @@ fn summaries(view: &View<'_>, found: &mut Collector) {
             && !boundary_above
             && message_above
             && !record.has(flag::SIDECHAIN)
+            && graph.parent[n as usize] != NO_PARENT
             && view.shape.adopted[n as usize]
         {
             found.add(

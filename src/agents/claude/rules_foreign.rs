@@ -3,7 +3,8 @@
 //! Only Claude Code writes the session's id on every record. The file's own id is that of its name; of a copy under
 //! another name, that of the first message. A run is foreign when its messages bear another id *and* it hangs in the
 //! air: one that is linked to the session's own messages is a conversation that went on under a new id, as older
-//! clients and background copies have it. Hook rows may keep an earlier id, so only messages count.
+//! clients and background copies have it. Hook rows may keep an earlier id, and so does the marker of the
+//! interrupt after which a plan was approved with a cleared context: only other messages count.
 
 use crate::chain::graph::{MISSING, NO_PARENT};
 use crate::record::facts::{Kind, Record, flag};
@@ -22,7 +23,7 @@ pub(super) fn check(context: &Context<'_>, found: &mut Collector) {
         matches!(r.kind, Kind::User | Kind::Assistant)
             && r.session != 0
             && r.has(flag::ID_STRING)
-            && !r.any(flag::SIDECHAIN | flag::TEAM | flag::FORKED | flag::BACKGROUND)
+            && !r.any(flag::SIDECHAIN | flag::TEAM | flag::FORKED | flag::BACKGROUND | flag::INTERRUPT)
     };
     let mut messages = (0_u32..).zip(&facts.records).filter(|(_, r)| message(r)).map(|(n, _)| n).peekable();
     let Some(&first) = messages.peek() else { return };

@@ -40,7 +40,8 @@ fn extra_roots(view: &View<'_>, found: &mut Collector) {
                     .fact("messages_below", view.shape.below(n).messages),
             );
         }
-        message_above |= session.agent.is_shown(record);
+        // Rows of a client's own command, and the marker of an interrupt, are nothing that a person would miss.
+        message_above |= session.agent.is_shown(record) && !record.any(flag::LOCAL_COMMAND | flag::INTERRUPT);
     }
 }
 
